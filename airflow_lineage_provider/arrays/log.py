@@ -111,6 +111,7 @@ class Log:
         capture: Any = None,
         reuse: bool = True,
         guarantee: str = "exact",
+        contents: Mapping[str, Any] | None = None,
     ) -> bool:
         """Say which operation made arrays of others, with lineage between each two (DSLog, Sec. III.A). Nothing is kept where this fails.
 
@@ -120,20 +121,22 @@ class Log:
             where earlier calls say what it would give (`arrays.reuse`).
         :param reuse: whether it may be known from earlier calls.
         :param guarantee: what the captures are worth, as of `lineage`; what is known is reused where the same is said.
+        :param contents: of each source its array, or the digest of one (`contents.digest`): what hangs on values is known for the same.
         :returns: whether it was.
         :raises CaptureNeeded: there is no capture, and nothing to reuse.
         :raises UnknownArray: an array has no name here.
-        :raises InvalidRelation: as of `lineage`; or two arrays are one, or the arguments are no JSON.
+        :raises InvalidRelation: as of `lineage`; or two arrays are one, the arguments are no JSON, or contents not the sources'.
         :raises CaptureFailed: as of `lineage`.
         """
         full = [list(map(self._full, names)) for names in (sources, outputs)]
         there = self._known(*(one for names in full for one in names))
         ends = ([(one, self._shape(one, there)) for one in names] for names in full)
-        call = Call.of(operation, args, *ends, guarantee=guarantee)
+        told = None if contents is None else {self._full(name): one for name, one in contents.items()}
+        call = Call.of(operation, args, *ends, guarantee=guarantee, contents=told)
         for source, output in call.pairs:
             self._check_new(source, output, guarantee)
         capture = self._captures(capture)
-        known = self._kept.operation(call.operation).predicted(*call.shapes) if reuse else None
+        known = self._kept.operation(call.operation).predicted(*call.shapes, call.contents) if reuse else None
         relations = known if known is not None else call.captured(capture)
         links = {pair: Link(one, False, guarantee, call.operation) for pair, one in zip(call.pairs, relations, strict=True)}
         lesson = call.reused() if known is not None else call.observed(relations)

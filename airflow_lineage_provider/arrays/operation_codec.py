@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from airflow_lineage_provider.arrays.boxes import Shape
 from airflow_lineage_provider.arrays.codec import decode, encode
 from airflow_lineage_provider.arrays.reuse import Known, Operation
 from airflow_lineage_provider.arrays.sealed import Seal
@@ -22,22 +23,24 @@ _SEAL = Seal(magic=b"PRVO", version=2, what=_WHAT, other=f"not {_WHAT}")
 _UNPROVEN = 1
 """The version whose entries are not relied on."""
 _MOST_SHAPES = 64
-"""The shapes that are kept of one operation: the last ones, more than it is ever fitted to."""
+"""So many shapes are kept of one operation, and so many contents: the last ones, more than it is ever fitted to."""
 
 
 def encode_operation(operation: Operation) -> bytes:
     """What is known of the operation, as bytes."""
-    entries: list[dict[str, Any]] = []
     relations: list[bytes] = []
-    for shapes, known in list(operation.known.items())[-_MOST_SHAPES:]:
-        written = [encode(one, "provrc-gzip") for one in known.relations]  # whoever reads it needs no library for it
-        counts = {"same": known.same, "hits": known.hits, "why": known.why}
-        entries.append({"shapes": shapes, "outputs": known.outputs, "bytes": list(map(len, written)), **counts})
-        relations += written
-    head = {"name": operation.name, "foretold": operation.foretold, "hits": operation.hits, "why": operation.why, "known": entries}
-    document = json.dumps(head, separators=(",", ":")).encode()
-    body = number(len(document)) + document + b"".join(relations)
-    return _SEAL.put_on(body)
+    known = [_entry(one, {"shapes": shapes}, relations) for shapes, one in list(operation.known.items())[-_MOST_SHAPES:]]
+    others = [_entry(one, {"contents": contents}, relations) for contents, one in list(operation.by_contents.items())[-_MOST_SHAPES:]]
+    head = {"name": operation.name, "foretold": operation.foretold, "hits": operation.hits, "why": operation.why}
+    document = json.dumps(head | {"known": known, "contents": others}, separators=(",", ":")).encode()
+    return _SEAL.put_on(number(len(document)) + document + b"".join(relations))
+
+
+def _entry(known: Known, of: dict[str, Any], relations: list[bytes]) -> dict[str, Any]:
+    """What the document has of some captures; their relations are put behind those of others."""
+    written = [encode(one, "provrc-gzip") for one in known.relations]  # whoever reads it needs no library for it
+    relations += written
+    return of | {"outputs": known.outputs, "bytes": list(map(len, written)), "same": known.same, "hits": known.hits, "why": known.why}
 
 
 def decode_operation(data: bytes, confirmations: int) -> Operation:
@@ -59,7 +62,16 @@ def _operation(source: Source, confirmations: int) -> Operation:
     head = json.loads(source.take(source.number()))
     found = Operation(head["name"], confirmations, foretold=head["foretold"], hits=head["hits"], why=head["why"])
     for entry in head["known"]:
-        relations = tuple(decode(source.take(length)) for length in entry["bytes"])
-        shapes, outputs = (tuple(map(tuple, entry[name])) for name in ("shapes", "outputs"))
-        found.known[shapes] = Known(relations, outputs, **{name: entry[name] for name in ("same", "hits", "why")})
+        found.known[_shapes(entry["shapes"])] = _known(entry, source)
+    for entry in head.get("contents", ()):
+        found.by_contents[tuple(entry["contents"])] = _known(entry, source)
     return found
+
+
+def _known(entry: dict[str, Any], source: Source) -> Known:
+    relations = tuple(decode(source.take(length)) for length in entry["bytes"])
+    return Known(relations, _shapes(entry["outputs"]), **{name: entry[name] for name in ("same", "hits", "why")})
+
+
+def _shapes(written: Any) -> tuple[Shape, ...]:
+    return tuple(map(tuple, written))

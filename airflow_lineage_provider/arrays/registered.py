@@ -11,8 +11,9 @@ from typing import Any
 
 from airflow_lineage_provider.arrays.boxes import Shape
 from airflow_lineage_provider.arrays.compress import merge
+from airflow_lineage_provider.arrays.contents import digest
 from airflow_lineage_provider.arrays.link import GUARANTEES, given_link
-from airflow_lineage_provider.arrays.reuse import Operation, Relations, same
+from airflow_lineage_provider.arrays.reuse import Contents, Operation, Relations, same
 from airflow_lineage_provider.errors import CaptureNeeded, InvalidRelation
 from airflow_lineage_provider.shown import shown
 
@@ -33,12 +34,24 @@ class Call:
     operation: str
     sources: tuple[Named, ...]
     outputs: tuple[Named, ...]
+    contents: Contents = ()
 
     @classmethod
-    def of(cls, operation: str, args: Any, sources: Sequence[Named], outputs: Sequence[Named], *, guarantee: str = GUARANTEES[0]) -> Call:
+    def of(
+        cls,
+        operation: str,
+        args: Any,
+        sources: Sequence[Named],
+        outputs: Sequence[Named],
+        *,
+        guarantee: str = GUARANTEES[0],
+        contents: Mapping[str, Any] | None = None,
+    ) -> Call:
         """A call, checked.
 
-        :raises InvalidRelation: two arrays are one, there are none on a side, or the arguments are no JSON.
+        :param contents: of each source, by name.
+        :raises InvalidRelation: two arrays are one, there are none on a side, the arguments are no JSON, or the contents are not those of
+            all sources.
         """
         names = [name for name, _ in (*sources, *outputs)]
         if not sources or not outputs or len(set(names)) < len(names):
@@ -48,7 +61,12 @@ class Call:
             signature = json.dumps(said, sort_keys=True, allow_nan=False)
         except (TypeError, ValueError) as error:
             raise InvalidRelation(f"operation {shown(operation)}: arguments {shown(args)} are no JSON: {error}") from error
-        return cls(signature, tuple(sources), tuple(outputs))
+        if contents is not None and contents.keys() != dict(sources).keys():
+            raise InvalidRelation(
+                f"operation {shown(operation)}: contents are of {shown(list(contents))}, and the sources are {shown(list(dict(sources)))}"
+            )
+        digests = () if contents is None else tuple(digest(name, shape, contents[name]) for name, shape in sources)
+        return cls(signature, tuple(sources), tuple(outputs), digests)
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -77,11 +95,11 @@ class Call:
 
     def reused(self) -> tuple[str, Callable[[Operation], None]]:
         """To be noted of the operation: that this call was known from earlier ones."""
-        return self.operation, lambda operation: operation.count(*self.shapes)
+        return self.operation, lambda operation: operation.count(*self.shapes, self.contents)
 
     def observed(self, relations: Relations) -> tuple[str, Callable[[Operation], None]]:
         """To be noted: what a capture gave."""
-        return self.operation, lambda operation: operation.observe(*self.shapes, relations)
+        return self.operation, lambda operation: operation.observe(*self.shapes, relations, self.contents)
 
     def refused(self) -> tuple[str, Callable[[Operation], None]]:
         """To be noted: that what was reused is not what a capture gives."""

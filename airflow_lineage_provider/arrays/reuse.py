@@ -27,6 +27,8 @@ from airflow_lineage_provider.errors import CaptureNeeded, InvalidRelation
 
 Relations = tuple[Relation, ...]
 """Of one call: for each output, and in it for each input, in their order."""
+Contents = tuple[str, ...]
+"""Of one call: the digest of each input; () where they were not told."""
 
 _CALLS = 16
 """An operation is fitted to the last so many calls."""
@@ -43,7 +45,7 @@ class Signature:
     """What is known of an operation, for some shapes or for all.
 
     :ivar operation: its name and its arguments, as JSON.
-    :ivar shapes: of the inputs; None where it is about all shapes.
+    :ivar shapes: of the inputs; None where it is about all shapes, or about contents.
     :ivar state: ``provisional``, ``reused`` or ``refused``.
     :ivar hits: how often it stood in for a capture.
     :ivar why: it is refused, or what it waits for.
@@ -54,11 +56,13 @@ class Signature:
     state: str
     hits: int
     why: str
+    contents: tuple[str, ...] = ()
+    """The digests of the inputs (`contents.digest`), where it is about these."""
 
 
 @dataclass
 class Known:
-    """The captures of an operation at some shapes."""
+    """The captures of an operation at some shapes, or of some contents."""
 
     relations: Relations
     outputs: tuple[Shape, ...]
@@ -72,60 +76,81 @@ class Operation:
     """What was captured of one operation with the same arguments.
 
     :ivar confirmations: how many further captures have to give the same (the paper's m).
+    :ivar known: by the shapes of its inputs.
+    :ivar by_contents: by their contents, where these were told: what hangs on values, too, is the same for the same.
     :ivar foretold: how many shapes were what earlier ones said that they would be.
     """
 
     name: str
     confirmations: int
     known: dict[tuple[Shape, ...], Known] = field(default_factory=dict)
+    by_contents: dict[Contents, Known] = field(default_factory=dict)
     foretold: int = 0
     hits: int = 0
     why: str = ""
 
-    def predicted(self, shapes: tuple[Shape, ...], outputs: tuple[Shape, ...]) -> Relations | None:
-        """The relations of a call with these shapes; None where a capture is needed."""
-        found = self.known.get(shapes)
-        if found is not None:
-            return None if found.why or found.same < self.confirmations or found.outputs != outputs else found.relations
-        return None if self.why else self._general(shapes, outputs, spare=self.confirmations)
+    def predicted(self, shapes: tuple[Shape, ...], outputs: tuple[Shape, ...], contents: Contents = ()) -> Relations | None:
+        """The relations of a call with these shapes, and these contents if they are told; None where a capture is needed."""
+        for found in (self.by_contents.get(contents), self.known.get(shapes)):
+            if found is not None and self._stands_in(found, outputs):
+                return found.relations
+        return None if self.why or shapes in self.known else self._general(shapes, outputs, spare=self.confirmations)
 
-    def count(self, shapes: tuple[Shape, ...], outputs: tuple[Shape, ...]) -> None:
+    def _stands_in(self, found: Known, outputs: tuple[Shape, ...]) -> bool:
+        return not found.why and found.same >= self.confirmations and found.outputs == outputs
+
+    def count(self, shapes: tuple[Shape, ...], outputs: tuple[Shape, ...], contents: Contents = ()) -> None:
         """What was `predicted` stands in for a capture.
 
         :raises CaptureNeeded: somebody else has found meanwhile that it cannot.
         """
-        found = self.known.get(shapes)
+        found = self.by_contents.get(contents)
+        if found is None or not found.same or not self._stands_in(found, outputs):
+            found = self.known.get(shapes)
         known: Known | Operation = self if found is None else found
         if known.why:
             raise CaptureNeeded(f"operation {self.name} needs a capture now: {known.why}")
         known.hits += 1
 
-    def observe(self, shapes: tuple[Shape, ...], outputs: tuple[Shape, ...], relations: Relations) -> None:
-        """Another capture: compared with what it should have been, and kept."""
+    def observe(self, shapes: tuple[Shape, ...], outputs: tuple[Shape, ...], relations: Relations, contents: Contents = ()) -> None:
+        """Another capture: compared with what it should have been, and kept. One of the same contents says nothing of others."""
         relations = tuple(map(merge, relations))
+        if contents in self.by_contents:
+            if not _repeats(self.by_contents[contents], outputs, relations):
+                self.refuse("two captures for the same contents differ")
+            return
+        if contents:
+            self.by_contents[contents] = Known(relations, outputs)
         found = self.known.get(shapes)
         if found is None:
             self._compare(shapes, outputs, relations)
             self.known[shapes] = Known(relations, outputs)
-        elif found.outputs == outputs and all(itertools.starmap(same, zip(found.relations, relations, strict=True))):
-            found.same += 1
-        else:
-            self.refuse("two captures for the same shapes differ: the lineage hangs on values")
+        elif not _repeats(found, outputs, relations):
+            self._refuse_shapes("two captures for the same shapes differ: the lineage hangs on values")
 
     def refuse(self, why: str) -> None:
         """Reuse nothing of it any more."""
+        self._refuse_shapes(why)
+        for one in self.by_contents.values():
+            one.why = why
+
+    def _refuse_shapes(self, why: str) -> None:
         self.why = why
         for one in self.known.values():
             one.why = why
 
     def signatures(self) -> list[Signature]:
-        """Of all shapes, and of each."""
-        found = [
-            Signature(self.name, shapes, _state(one.why, one.same >= self.confirmations), one.hits, one.why or _waits(self, one.same))
-            for shapes, one in self.known.items()
-        ]
+        """Of all shapes, of each, and of contents."""
         is_general = self.foretold >= self.confirmations
-        return [Signature(self.name, None, _state(self.why, is_general), self.hits, self.why or _waits(self, self.foretold)), *found]
+        return [
+            Signature(self.name, None, _state(self.why, is_general), self.hits, self.why or _waits(self, self.foretold)),
+            *(self._signature(known, shapes=shapes) for shapes, known in self.known.items()),
+            *(self._signature(known, contents=contents) for contents, known in self.by_contents.items()),
+        ]
+
+    def _signature(self, one: Known, shapes: tuple[Shape, ...] | None = None, contents: Contents = ()) -> Signature:
+        state = _state(one.why, one.same >= self.confirmations)
+        return Signature(self.name, shapes, state, one.hits, one.why or _waits(self, one.same), contents)
 
     def _compare(self, shapes: tuple[Shape, ...], outputs: tuple[Shape, ...], relations: Relations) -> None:
         """What all earlier shapes told of this one, if they told anything."""
@@ -167,6 +192,13 @@ class Operation:
 def same(one: Relation, other: Relation) -> bool:
     """Whether two merged relations are written the same; two that are not, and have the same pairs, count as different."""
     return encode(one, "provrc") == encode(other, "provrc")
+
+
+def _repeats(known: Known, outputs: tuple[Shape, ...], relations: Relations) -> bool:
+    """Whether another capture gave the same, which is counted."""
+    is_same = known.outputs == outputs and all(itertools.starmap(same, zip(known.relations, relations, strict=True)))
+    known.same += is_same
+    return is_same
 
 
 def _sides(shapes: tuple[Shape, ...]) -> tuple[int, ...]:

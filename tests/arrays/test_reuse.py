@@ -10,6 +10,7 @@ import pytest
 from hypothesis import strategies as st
 
 from airflow_lineage_provider.arrays import Log, Relation, compose, compress, expand, rules
+from airflow_lineage_provider.arrays.contents import digest
 from airflow_lineage_provider.arrays.grouping import Ints
 from airflow_lineage_provider.arrays.operation_codec import decode_operation, encode_operation
 from airflow_lineage_provider.arrays.reuse import Operation
@@ -233,6 +234,83 @@ def test_what_captures_are_worth_is_said_and_is_not_mixed() -> None:
         calls.call("f", rows, (4, 5), guarantee="unavailable", is_given=False)
     with pytest.raises(InvalidRelation, match="sure"):
         calls.call("f", rows, (4, 5), guarantee="sure")
+
+
+def ordered(values: Any) -> Made:
+    """What sorting these values moves."""
+    return lambda shape: moved(lambda a: a[np.argsort(values, kind="stable")], shape)
+
+
+class Sorted(Calls):
+    """Calls of a sort, whose captures hang on what is sorted."""
+
+    def sort(self, values: Any, told: Any = None, **options: Any) -> bool:
+        return self.call(
+            "sort", ordered(values), values.shape, contents={f"in {self.number + 1}": values if told is None else told}, **options
+        )
+
+
+def test_what_hangs_on_values_is_known_for_the_same_values() -> None:
+    calls, random = Sorted(), np.random.default_rng(0)
+    one, other = random.permutation(np.arange(9.0)), random.permutation(np.arange(9.0))
+    assert [calls.sort(one) for _ in range(3)] == [False, False, True]
+    assert [calls.sort(other) for _ in range(3)] == [False, False, True]
+    assert calls.sort(one, is_given=False)
+    assert calls.sort(one, is_given=False, told=digest("any", (9,), one))
+    for wanted in (random.permutation(np.arange(9.0)), one.astype(np.float32), one.reshape(3, 3)[:, 0]):
+        with pytest.raises(CaptureNeeded):
+            calls.sort(wanted, is_given=False)
+    states = {one.contents: (one.state, one.hits) for one in calls.log.signatures() if one.contents}
+    assert states == {(digest("any", (9,), one),): ("reused", 3), (digest("any", (9,), other),): ("reused", 1)}
+    assert {one.state for one in calls.log.signatures() if one.shapes} == {"refused"}, "of other values of the same shapes nothing is known"
+
+
+def test_captures_of_the_same_values_do_not_confirm_one_another_for_others() -> None:
+    calls, values = Sorted(), np.array([3.0, 1.0, 2.0, 5.0])
+    for _ in range(3):
+        calls.sort(values)
+    assert not calls.sort(values[::-1])
+    with pytest.raises(CaptureNeeded):
+        calls.sort(values + np.array([0, 0, 9, 0]), is_given=False)
+
+
+def test_what_gives_another_lineage_for_the_same_values_is_refused() -> None:
+    calls, values = Calls(), np.arange(4.0)
+    for function in (np.flip, np.copy, np.copy):
+        calls.call("odd", lambda shape, one=function: moved(one, shape), (4,), contents={f"in {calls.number + 1}": values})  # type: ignore[misc]
+    assert {one.state for one in calls.log.signatures()} == {"refused"}
+
+
+def test_what_is_known_of_contents_is_written_and_read() -> None:
+    calls = Sorted()
+    for _ in range(2):
+        calls.sort(np.array([3.0, 1.0, 2.0, 5.0]))
+    (operation,) = calls.log._kept.operations()
+    found = decode_operation(encode_operation(operation), 1)
+    assert found.signatures() == operation.signatures()
+    assert [next(map(expand, one.relations)).tolist() for one in found.by_contents.values()] == [
+        next(map(expand, one.relations)).tolist() for one in operation.by_contents.values()
+    ]
+
+
+@pytest.mark.parametrize(
+    "contents",
+    [
+        {},
+        {"b": np.zeros(3)},
+        {"a": np.zeros(4)},
+        {"a": "abc"},
+        {"a": np.array([None] * 3)},
+        {"a": np.ma.masked_array([1, 2, 3], [True, False, False])},
+    ],
+)
+def test_what_are_no_contents_is_refused(contents: Any) -> None:
+    log = Log()
+    log.array("a", (3,))
+    log.array("b", (3,))
+    with pytest.raises(InvalidRelation):
+        log.register_operation("sort", ["a"], ["b"], capture=[(0, 0)], contents=contents)
+    assert log.signatures() == []
 
 
 def test_several_arrays() -> None:

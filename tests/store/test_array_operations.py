@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+import numpy as np
 import pytest
 
 from airflow_lineage_provider import Lineage
@@ -126,3 +127,20 @@ def test_what_an_older_release_knew_is_captured_again(lineage: Lineage) -> None:
     with pytest.raises(CaptureNeeded):
         summed(lineage.arrays, 8, "b", capture=False)
     assert not summed(lineage.arrays, 4, "c")
+
+
+def test_what_hangs_on_values_is_known_for_the_same_values_in_another_process(lineage: Lineage) -> None:
+    make(lineage.arrays, A=(3,), B=(3,), C=(3,), D=(3,), E=(3,))
+    values = np.array([3.0, 1.0, 2.0])
+    for output in "BC":
+        assert not another(lineage).arrays.register_operation(
+            "sort", ["A"], [output], capture=[(0, 1), (1, 2), (2, 0)], contents={"A": values}
+        )
+    with another(lineage).arrays.task(task()) as log:
+        log.array("mine", (3,))
+        log.array("sorted", (3,))
+        assert log.register_operation("sort", ["mine"], ["sorted"], contents={"mine": values})
+    assert lineage.arrays.register_operation("sort", ["A"], ["D"], contents={"A": values})
+    assert lineage.arrays.prov_query(["D", "A"], 0).indices().tolist() == [[1]]
+    with pytest.raises(CaptureNeeded):
+        lineage.arrays.register_operation("sort", ["A"], ["E"], contents={"A": -values})
