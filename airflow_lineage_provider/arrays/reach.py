@@ -57,7 +57,7 @@ class Reach:
         near = {part + step for one in numbers for part in (one // 2, one, 2 * one) for step in (-1, 0, 1)}
         bound = 2 * math.prod(1 + one for one in numbers) if numbers else 0
         is_said = args is not None and bound < _MOST
-        last, offset = (bound, sum(numbers)) if is_said else (math.inf, math.inf)
+        last, offset = (bound, sum(1 + one for one in numbers)) if is_said else (math.inf, math.inf)
         return cls(tuple(sorted(one for one in near if _SMALL < one < _MOST)), last, offset)
 
     def is_alike(self, seen: tuple[Shape, ...], wanted: tuple[Shape, ...]) -> bool:

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from airflow_lineage_provider.arrays import Relation, compress, expand, invert
+from airflow_lineage_provider.arrays import Log, Relation, compress, expand, invert
 from airflow_lineage_provider.arrays.boxes import Boxes
 from airflow_lineage_provider.arrays.compress import merge_inputs
 from airflow_lineage_provider.arrays.grouping import Ints, runs
 from airflow_lineage_provider.arrays.join import backward, forward
 from airflow_lineage_provider.arrays.relation import extent
+from airflow_lineage_provider.errors import CaptureNeeded
 from tests.arrays.operations import listed, moved, multiplied, padded_diagonal, scanned, windows
 
 Ends = list[tuple[int, int]]
@@ -70,15 +71,11 @@ def test_table_1() -> None:
 
 
 def test_relative_is_input_minus_output() -> None:
-    """Table II, a₂b₁: the text's b − a would be [−1, 0], [0, 1], [1, 2]."""
-    a2 = still([[(b, b)] for b in (1, 2, 3)], [[(1, 2)] for _ in range(3)], (4,), (3,))
-    assert [(int(lo - b), int(hi - b)) for b, lo, hi in zip(a2.out_lo[0], a2.in_lo[0], a2.in_hi[0], strict=True)] == [
-        (0, 1),
-        (-1, 0),
-        (-2, -1),
-    ]
-    shifted = compress(np.array([(b, b + 2) for b in (1, 2, 3)]), (4,), (6,))
-    assert (shifted.in_lo.tolist(), shifted.lo_moves.tolist()) == ([[2]], [[1]])
+    """As in table II; the text's b − a would be [−3, −2], and go the other way."""
+    shifted = compress(np.array([(b, b + step) for b in (1, 2, 3) for step in (2, 3)]), (4,), (7,))
+    assert (shifted.in_lo.tolist(), shifted.in_hi.tolist()) == ([[2]], [[3]])
+    assert (shifted.lo_moves.tolist(), shifted.hi_moves.tolist()) == ([[1]], [[1]])
+    assert told(backward(shifted, asked((1, 1)))) == [[(3, 4)]]
 
 
 def test_table_2() -> None:
@@ -120,6 +117,21 @@ def test_figure_5() -> None:
 def test_figure_6_the_end_is_that_of_the_array(side: int) -> None:
     found = compress(np.array([(1, a) for a in range(1, side + 1)]), (2,), (side + 1,))
     assert (found.in_lo.tolist(), found.in_hi.tolist()) == ([[1]], [[side]])
+
+
+def test_figure_6_what_is_known_of_some_lengths_is_known_of_others() -> None:
+    """Of a[1, 4], a[1, 6] and a[1, 7] it is a[1, D₁]; an array of two is a kind of its own."""
+    log = Log()
+    operation: Any = {"args": {"axis": 0}}
+    for length in (4, 6, 7, 11, 2):
+        log.array(f"a{length}", (length,))
+        log.array(f"sum {length}", ())
+    for length in (4, 6, 7):
+        assert not log.register_operation("sum", [f"a{length}"], [f"sum {length}"], capture=[(at,) for at in range(length)], **operation)
+    assert log.register_operation("sum", ["a11"], ["sum 11"], **operation)
+    assert log.prov_query(["sum 11", "a11"], ()).boxes.tolist() == [[[0, 11]]]
+    with pytest.raises(CaptureNeeded):
+        log.register_operation("sum", ["a2"], ["sum 2"], **operation)
 
 
 def test_union_of_products() -> None:

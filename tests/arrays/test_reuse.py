@@ -13,6 +13,7 @@ from airflow_lineage_provider.arrays import Log, Relation, compose, compress, ex
 from airflow_lineage_provider.arrays.contents import digest
 from airflow_lineage_provider.arrays.grouping import Ints
 from airflow_lineage_provider.arrays.operation_codec import decode_operation, encode_operation
+from airflow_lineage_provider.arrays.reach import Reach
 from airflow_lineage_provider.arrays.reuse import Operation
 from airflow_lineage_provider.errors import CaptureFailed, CaptureNeeded, InvalidRelation, UnknownArray
 from tests.arrays.drawing import drawn
@@ -397,6 +398,29 @@ def test_a_threshold_is_not_jumped_over(name: str, args: Any) -> None:
     for at, size in enumerate(sizes):
         shape = (size,) if operation.rank == 1 else (size, sizes[at - 5])
         calls.call(name, lambda one: operation.made(one, 10), shape, args=args)
+
+
+def test_a_triangle_that_comes_to_touch_the_other_side_is_another_piece() -> None:
+    """Far beyond all numbers of the arguments the difference of two sides still passes one."""
+    calls, operation = Calls(), THRESHOLDS["tril"]
+    shapes = [
+        (40, 44),
+        (43, 41),
+        (50, 45),
+        (47, 52),
+        (45, 48),
+        (52, 50),
+        (44, 49),
+        (48, 46),
+        (41, 50),
+        (40, 51),
+        (40, 52),
+        (41, 60),
+        (44, 47),
+    ]
+    reused = [calls.call("tril", lambda one: operation.made(one, 10), shape, args={"k": 10}) for shape in shapes]
+    assert not any(reused[9:12])
+    assert Reach.of('["tril", {"k": 10}]') == Reach(cuts=(4, 5, 6, 9, 10, 11, 19, 20, 21), last=22, offset=11)
 
 
 @drawn(40, one_in=4, name=st.sampled_from(sorted(THRESHOLDS)), number=st.integers(4, 30), is_said=st.booleans(), data=st.data())
