@@ -153,7 +153,7 @@ class Explained:
 @pytest.fixture
 def of_run() -> Crossfilter:
     """Two rows of a result, and rows of the table that are in none of them; one row of another result cannot be explained."""
-    of_result = ResultRows("01a", (7, 5), (70, 50), (pa.field("n", pa.int64()),), Explained)  # type: ignore[arg-type]
+    of_result = ResultRows("01a", (7, 5), (70, 50), (pa.field("n", pa.int64()),), explain=Explained)  # type: ignore[arg-type]
     bars = GivenBars("rows of run 01a", pa.array(["a<", "b", None]), np.array([0, 1, 2, 0]), of_result)
     alone = GivenBars("rows of run 01b", pa.array(["c"]), np.zeros(4, int), ResultRows("01b", (0,), (0,)))
     return Crossfilter.over(pa.table({"x": range(4)}), {"x": "x", "run": bars, "other": alone})
@@ -195,7 +195,7 @@ def test_an_explanation_is_one_click_away(of_run: Crossfilter) -> None:
 @needs_chromium
 def test_the_one_bar_that_is_chosen_of_many_is_explained() -> None:
     numbers = tuple(range(100, 200))
-    of_result = ResultRows("01a", numbers, numbers, (pa.field("n", pa.int64()),), Explained)  # type: ignore[arg-type]
+    of_result = ResultRows("01a", numbers, numbers, (pa.field("n", pa.int64()),), explain=Explained)  # type: ignore[arg-type]
     bars = GivenBars("rows of run 01a", pa.array([f"{at:03}" for at in numbers]), np.arange(300) % 100, of_result)
     with Crossfilter.over(pa.table({"x": range(300)}), {"run": bars}).serve() as served, opened(served.url, served.url) as (page, problems):
         assert page.get_by_role("link").count() == 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from airflow_lineage_provider import Capture
+from airflow_lineage_provider.answers.captured import CapturedIndex
 from airflow_lineage_provider.words import CaptureMode, words
 from tests.bench.arms import recorded, rows_of, written
 from tests.bench.comparison import Arm, Comparison, compared
@@ -30,8 +31,9 @@ def run(ground: Ground) -> Iterator[Comparison]:
             arms = {"plain": written(ground, text), "run": recorded(ground, text, "function_materialization")}
             arms |= {f"run and {mode}": _captured(ground, text, f"{query} {scale}", mode) for mode in words(CaptureMode)}
             found = compared(f"TPC-H {query} captured, scale factor {scale}", arms, ground.meter, ground.repeats)
-            found.facts = {f"run and {mode}": _pairs(ground, f"{query} {scale}", mode) for mode in words(CaptureMode)}
-            found.notes = {f"run and {mode}": _ways(ground, f"{query} {scale}", mode) for mode in words(CaptureMode)}
+            captured = {f"run and {mode}": _index(ground, f"{query} {scale}", mode) for mode in words(CaptureMode)}
+            found.facts = {name: _pairs(index) for name, index in captured.items()}
+            found.notes = {name: _ways(index) for name, index in captured.items()}
             yield found
 
 
@@ -42,22 +44,30 @@ def _captured(ground: Ground, text: str, pipeline: str, mode: CaptureMode) -> Ar
         name = _name(pipeline, mode)
         ground.lineage.run(text, name=name, output=f"{where}+overwrite", capture=Capture(mode=mode)).close()
 
-    return Arm(run, lambda _: rows_of(where))
+    return Arm(run, lambda _: rows_of(where), parts={"bytes a pair": lambda: _maps(_index(ground, pipeline, mode))})
 
 
 def _name(pipeline: str, mode: CaptureMode) -> str:
     return f"bench {pipeline} {mode}"
 
 
-def _pairs(ground: Ground, pipeline: str, mode: CaptureMode) -> dict[str, float]:
+def _index(ground: Ground, pipeline: str, mode: CaptureMode) -> CapturedIndex:
+    index = ground.lineage.get_run(ground.lineage.runs(_name(pipeline, mode))[0].id).index
+    assert index is not None
+    return index
+
+
+def _pairs(index: CapturedIndex) -> dict[str, float]:
     """All modes capture the same: so many pairs of rows, in so many bytes."""
-    index = ground.lineage.get_run(ground.lineage.runs(_name(pipeline, mode))[0].id).index
-    assert index is not None
-    return {"pairs": float(index.edges), "index bytes": float(index.bytes)}
+    return {"pairs": float(index.edges), "index bytes": float(index.bytes), "bytes a pair": index.bytes / max(index.edges, 1)}
 
 
-def _ways(ground: Ground, pipeline: str, mode: CaptureMode) -> str:
+def _maps(index: CapturedIndex) -> str:
+    """What the bytes are of, the largest first."""
+    ordered = sorted(index.maps, key=lambda one: -one.bytes)
+    return "\n".join(f"{one.bytes:,} bytes: {one.edges:,} pairs, {one}" for one in ordered)
+
+
+def _ways(index: CapturedIndex) -> str:
     """When the rows behind each segment's were found at last, and why then."""
-    index = ground.lineage.get_run(ground.lineage.runs(_name(pipeline, mode))[0].id).index
-    assert index is not None
     return "; ".join(f"segment {one.segment}: {one.mode}, {one.because}" for one in index.ways if one.mode != "stored")
