@@ -27,7 +27,9 @@ def _with(answer: Any, carried: Callable[[str], Carried]) -> Any:
     match answer:
         case Explanation():
             return replace(answer, carried=_of_explanation(answer, carried))
-        case LineageRows() | WhyNot():
+        case LineageRows():
+            return answer.replaced(carried=carried(answer.run.id))
+        case WhyNot():
             return replace(answer, carried=carried(answer.run.id))
         case Descendants():
             later = {run_id: _with(one, carried) for run_id, one in answer.later.items()}

@@ -114,6 +114,10 @@ class LineageRows(ShownAsPage):
         """The rows, at most ``limit`` of them, as a pandas frame."""
         return self.to_arrow(limit).to_pandas()
 
+    def replaced(self, **changes: Any) -> LineageRows:
+        """The same with other fields."""
+        return replace(self, **changes)
+
     def where(self, condition: str, /, **params: Any) -> LineageRows:
         """Those of the rows for which a condition of DuckDB's SQL holds, in their order, with the links to them.
 

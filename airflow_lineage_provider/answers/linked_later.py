@@ -58,6 +58,10 @@ class LinkedLater(LineageRows):
         found = links.set_column(links.column_names.index("row"), "row", at.cast(links.schema.field("row").type))
         return found.filter(pc.is_valid(at))
 
+    def replaced(self, **changes: Any) -> LineageRows:
+        """As of `LineageRows`, of what is known without a trace."""
+        return LinkedLater(lambda: self._traced, **{**self._known, **changes})
+
     def where(self, condition: str, /, **params: Any) -> LineageRows:
         """As of `LineageRows`; nothing is traced for it.
 

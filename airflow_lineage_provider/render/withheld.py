@@ -127,10 +127,10 @@ def _judged(explanation: Explanation, one: Blanked) -> str:
 def why_not_shown(found: WhyNot, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> WhyNot:
     """The answer to a why-not question without what is withheld."""
     discretion = Discretion.of(hide, mask).following(found.carried or {})
-    names = [*((name, "") for name in found.rows.column_names), *found.fates.names]
-    redaction = _redaction([(name, table or found.table) for name, table in names], discretion) if discretion else Redaction()
-    if not redaction:
+    names = [*((name, "") for name in _all_names(found.rows)), *found.fates.names]
+    if not discretion:
         return found
+    redaction = _redaction([(name, table or found.table) for name, table in names], discretion)
     return replace(
         found,
         asked=redaction.text(found.asked),
@@ -144,12 +144,11 @@ def why_not_shown(found: WhyNot, hide: Sequence[str] = (), mask: Sequence[str] =
 def lineage_rows_shown(found: LineageRows, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> LineageRows:
     """Rows of lineage without what is withheld."""
     discretion, of = Discretion.of(hide, mask).following(found.carried or {}), "" if found.table == "result" else found.table
-    names = [*((name, of) for name in found.rows.column_names), *((word, found.asked_table) for word in _WORD.findall(found.asked))]
+    names = [*((name, of) for name in _all_names(found.rows)), *((word, found.asked_table) for word in _WORD.findall(found.asked))]
     redaction = _redaction(names, discretion) if discretion else Redaction()
     if not redaction:
         return found
-    return replace(
-        found,
+    return found.replaced(
         asked=redaction.text(found.asked),
         rows=table_shown(found.rows, discretion, of),
         guarantee=_guarantee(found.guarantee, redaction),
@@ -183,7 +182,10 @@ def table_shown(table: pa.Table, discretion: Discretion, name: str = "") -> pa.T
     import pyarrow as pa
 
     columns = [(at, field) for at, field in enumerate(table.schema) if not discretion.hides(field.name, name)]
-    has_secret = {at: any(map(discretion.withholds, fields_within(field.type))) for at, field in columns}
+    has_secret = {
+        at: any(discretion.withholds(inner) or discretion.withholds(inner, name) for inner in fields_within(field.type))
+        for at, field in columns
+    }
     masked = {at for at, field in columns if discretion.masks(field.name, name) or has_secret[at]}
     if len(columns) == table.num_columns and not masked:
         return table
@@ -205,12 +207,18 @@ def fields_within(kind: pa.DataType) -> Iterator[str]:
             yield from fields_within(field.type)
 
 
+def _all_names(table: pa.Table) -> Iterator[str]:
+    """Those of a table's columns, and of the fields within them."""
+    for field in table.schema:
+        yield field.name
+        yield from fields_within(field.type)
+
+
 def _names(explanation: Explanation) -> Iterator[tuple[str, str]]:
     """The names of all columns, arguments and features, with the tables that they are of."""
     others = [*explanation.sources.items(), *explanation.intermediate.items()]
     for name, table in [("", explanation.target), *((name, one.rows) for name, one in others)]:
-        yield from ((field.name, name) for field in table.schema)
-        yield from ((inner, name) for field in table.schema for inner in fields_within(field.type))
+        yield from ((column, name) for column in _all_names(table))
     for made in explanation.reasons.values():
         yield from ((name, "") for name in made.rows.column_names[1:-2])
         yield from ((name, "") for name in _feature_names(made))
@@ -296,12 +304,17 @@ def _without_text(reason: TextSpans) -> TextSpans:
     return TextSpans((), None, reason.method, reason.label, reason.output, reason.output_space, reason.fit)
 
 
-def _value(value: Any, discretion: Discretion) -> Any:
+def _value(value: Any, discretion: Discretion, tables: Sequence[str] = ("",)) -> Any:
+    """A value without what is withheld within it, by its keys as columns of any of these tables."""
+
+    def among(asks: Callable[[str, str], bool], key: str) -> bool:
+        return any(asks(key, table) for table in tables)
+
     if isinstance(value, Mapping):
-        pairs = {key: one for key, one in value.items() if not discretion.hides(key)}
-        return {key: MASK if discretion.masks(key) else _value(one, discretion) for key, one in pairs.items()}
+        pairs = {key: one for key, one in value.items() if not among(discretion.hides, key)}
+        return {key: MASK if among(discretion.masks, key) else _value(one, discretion, tables) for key, one in pairs.items()}
     if isinstance(value, list):
-        return [_value(one, discretion) for one in value if not (isinstance(one, str) and discretion.hides(one))]
+        return [_value(one, discretion, tables) for one in value if not (isinstance(one, str) and discretion.hides(one))]
     return value
 
 
@@ -351,4 +364,10 @@ def _told_of(values: Mapping[str, Any], discretion: Discretion, tables: Sequence
     """Values by name; plans tell columns of the same name apart by a number."""
     meant = {name: [(one, table) for one in (name, _PLAIN.sub("", name)) for table in tables] for name in values}
     kept = {name: value for name, value in values.items() if not any(discretion.hides(*one) for one in meant[name])}
-    return {name: MASK if any(discretion.masks(*one) for one in meant[name]) else value for name, value in kept.items()}
+    masked = {name for name in kept if any(discretion.masks(*one) for one in meant[name])}
+    return {name: MASK if name in masked else _nested(value, discretion, tables) for name, value in kept.items()}
+
+
+def _nested(value: Any, discretion: Discretion, tables: Sequence[str]) -> Any:
+    """A list's texts are values here, and not names."""
+    return [_nested(one, discretion, tables) for one in value] if isinstance(value, list) else _value(value, discretion, tables)

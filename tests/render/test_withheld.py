@@ -6,15 +6,18 @@ import json
 import math
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from airflow_lineage_provider.answers.carrying import with_carried
 from airflow_lineage_provider.answers.decided import Reasons
 from airflow_lineage_provider.answers.explanation import Control, Explanation, Image
 from airflow_lineage_provider.answers.fates import Fates, Way
+from airflow_lineage_provider.answers.linked_later import LinkedLater
 from airflow_lineage_provider.answers.why_not import Descendant, Drop, Term, WhyNot
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
@@ -26,9 +29,10 @@ from airflow_lineage_provider.reasons import payload
 from airflow_lineage_provider.reasons.discretion import MASK, Discretion, Redaction
 from airflow_lineage_provider.reasons.features import Feature, Names
 from airflow_lineage_provider.render.html import to_html
-from airflow_lineage_provider.render.withheld import shown, table_shown, why_not_shown
+from airflow_lineage_provider.render.withheld import lineage_rows_shown, shown, table_shown, why_not_shown
 from airflow_lineage_provider.rewrite.segment import segment
 from airflow_lineage_provider.tracing.trace import TracingQuery
+from tests.deriving.kept_examples import rows_of
 from tests.render import explanation_examples as examples
 from tests.render.test_terminal import shown as in_terminal
 
@@ -250,3 +254,25 @@ def test_the_source_rows_that_took_a_row_away_lose_their_own_columns(pattern: st
     assert row.other_rows == ({"others": left},)
     # What the plan computed may be of either table.
     assert row.others == (({"ssn": SECRET},) if pattern == "others.income" else ({},))
+
+
+PERSONS = pa.table({"person": pa.array([{"ssn": SECRET}], pa.struct([("ssn", pa.int64())]))})
+
+
+@pytest.mark.parametrize("pattern", ["ssn", "loan.ssn"])
+def test_fields_within_columns_are_withheld_where_no_column_is(pattern: str) -> None:
+    """And their names are told in no condition with a value."""
+    found = rows_of(rows=PERSONS, table="loan", asked=f"person.ssn = {SECRET}", asked_table="loan")
+    assert str(SECRET) not in json.dumps(found.to_dict(mask=[pattern]), default=str)
+    drop = Drop(reason="selection", text=f"(person.ssn = {SECRET}) is false", rows=(Descendant(values={"person": {"ssn": SECRET}}),))
+    way = Way(leaf=0, operators=((0, f"σ (person.ssn = {SECRET})"),) * 2, descendants=np.array([[1], [0]]), drops={1: _Dropped(drop)})
+    dropped = replace(_dropped(), rows=PERSONS, table="loan", asked=f"person.ssn = {SECRET}", fates=Fates(ways=(way,), rows=1))
+    assert str(SECRET) not in json.dumps(dropped.to_dict(mask=[pattern]), default=str)
+
+
+def test_rows_that_are_linked_later_are_shown_without_a_trace() -> None:
+    found = LinkedLater.of(rows_of(), lambda: pytest.fail("traced"))
+    made = with_carried(found, lambda _: {("", "judge"): frozenset({("loan", "secret")})})
+    assert not made.is_linked
+    assert lineage_rows_shown(made, mask=["loan.secret"]).rows.column("judge").to_pylist() == [MASK, MASK]
+    assert "Reject" not in json.dumps(made.to_dict(mask=["loan.secret"]), default=str)

@@ -22,7 +22,7 @@ from airflow_lineage_provider.reasons.discretion import Discretion
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.recording import discretion_of, redaction_of
 from airflow_lineage_provider.render.askable import check_source_askable
-from airflow_lineage_provider.render.withheld import lineage_rows_shown, remarks_shown
+from airflow_lineage_provider.render.withheld import remarks_shown
 from airflow_lineage_provider.web.api.explanations import explained
 from airflow_lineage_provider.web.api.formats import FILES, Format, Wanted, as_file, columns_told, values_told
 from airflow_lineage_provider.web.api.models import (
@@ -101,10 +101,10 @@ def _forward(question: Question, run_id: str, asked: ForwardAsked, form: Format)
     rows, meant = _meant(question, run, asked)
     lines = [one.asked_by(forward_lines(one.run.id, one.like, one.table, across=asked.across)) for one in meant]
     found = [_followed(question, one, asks, across=asked.across) for one, asks in zip(meant, lines, strict=True)]
-    return _answer(question, asked, rows, found) if form == "json" else _file(found, asked.saved, form)
+    return _answer(question, asked, rows, found) if form == "json" else _file(question, found, asked.saved, form)
 
 
-def _file(found: Sequence[_Followed], wanted: str | None, form: Format) -> Response:
+def _file(question: Question, found: Sequence[_Followed], wanted: str | None, form: Format) -> Response:
     """:raises InvalidTarget: there is no such table, or there are tables of several runs, and none is named."""
     assert form != "json"
     tables = {name: part for part in _parts(found) for name in part.tables}
@@ -113,7 +113,7 @@ def _file(found: Sequence[_Followed], wanted: str | None, form: Format) -> Respo
         which = "is of several runs: name a table" if wanted is None else f"has no table {wanted!r}"
         raise InvalidTarget(f"the answer {which}; it has {', '.join(tables)}")
     part = tables[named]
-    rows = lineage_rows_shown(part.rows).rows if named == part.tables[0] else part.rows.links
+    rows = rows_shown(part.rows.rows, discretion_of(_run(question, part).plan)) if named == part.tables[0] else part.rows.links
     return as_file(rows, form, f"touched-{part.rows.run.id}", _worth(part.followed, part.rows))
 
 
@@ -215,9 +215,14 @@ def _answer(question: Question, asked: SourceRowsAsked, rows: TableAnswer | None
     )
 
 
+def _run(question: Question, part: _Part) -> Run:
+    """The run whose result these rows are of."""
+    return part.followed.meant.run if part.rows is part.followed.here else question.run(part.rows.run.id)
+
+
 def _descendants(question: Question, part: _Part) -> DescendantsAnswer:
     one, found = part.followed, part.rows
-    run, worth = one.meant.run if found is one.here else question.run(found.run.id), _worth(one, found)
+    run, worth = _run(question, part), _worth(one, found)
     discretion = discretion_of(run.plan)
     return DescendantsAnswer(
         run=run_answer(run.record, 0),
