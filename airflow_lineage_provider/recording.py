@@ -19,7 +19,7 @@ from airflow_lineage_provider.plan.walk import operators, transform_up
 from airflow_lineage_provider.reasons.discretion import Carried, Discretion, Redaction
 from airflow_lineage_provider.records.run import RecordedInput, RowsOfLineage, RunRecord
 from airflow_lineage_provider.records.versions import SourceVersion
-from airflow_lineage_provider.tracing.columns.carried import carried
+from airflow_lineage_provider.tracing.columns.carried import carried, fields_of_sources
 from airflow_lineage_provider.tracing.trace import TracedRun
 
 if TYPE_CHECKING:
@@ -206,9 +206,9 @@ def empty_rows(source: RecordedSource) -> pa.Table:
 def carried_by_plan(plan: RecordedPlan) -> Carried:
     """The source columns whose values the columns of a run's result carry, as its plan says."""
     tables = {one.source.leaf: name for name, leaves in tables_of(plan).items() for one in leaves}
-    columns = {leaf: one.source.columns for leaf, one in plan.sources.items()}
+    columns, within = {leaf: one.source.columns for leaf, one in plan.sources.items()}, fields_of_sources(plan.plan)
     return {
-        ("", name): frozenset((tables[leaf], columns[leaf][at]) for leaf, at in found if leaf in tables)
+        ("", name): frozenset((tables[leaf], one) for leaf, at in found if leaf in tables for one in (columns[leaf][at], *within[leaf, at]))
         for name, found in carried(plan.plan).items()
     }
 

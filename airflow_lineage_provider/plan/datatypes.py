@@ -8,6 +8,7 @@ length (``interval``, by `make_interval`), which Spark hands over to nobody, is 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -96,6 +97,28 @@ def parse_type(text: str) -> DataType:
     if text[parser.at :].strip():
         raise parser.error("the end")
     return found
+
+
+def fields_within(text: str) -> tuple[str, ...]:
+    """The names of all fields of structs within a type; every word of it where this release does not know the type."""
+    if "<" not in text:
+        return ()
+    try:
+        return tuple(dict.fromkeys(_fields(parse_type(text))))
+    except PlanError:
+        return tuple(dict.fromkeys(re.findall(r"\w+", text)))
+
+
+def _fields(kind: DataType) -> Iterator[str]:
+    match kind:
+        case ArrayType(element=inner):
+            yield from _fields(inner)
+        case MapType(key=key, value=value):
+            yield from (*_fields(key), *_fields(value))
+        case StructType(fields=fields):
+            for one in fields:
+                yield one.name
+                yield from _fields(one.type)
 
 
 class _Parser:

@@ -9,7 +9,11 @@ import pytest
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import Attribute
+from airflow_lineage_provider.plan.lineage_keys import SourceIdentity
 from airflow_lineage_provider.plan.relation import Relation
+from airflow_lineage_provider.reasons.discretion import Discretion
+from airflow_lineage_provider.recording import RecordedPlan, RecordedSource, carried_by_plan
+from airflow_lineage_provider.records.versions import NoVersion
 from airflow_lineage_provider.rewrite.segment import segment
 from airflow_lineage_provider.tracing.columns.carried import carried_by_tables, carries
 from airflow_lineage_provider.tracing.columns.transformation import AGGREGATION, IDENTITY, Transformation
@@ -73,3 +77,25 @@ def test_a_decision_is_no_value_that_it_was_made_of() -> None:
     assert carries(of_udf)
     assert not carries(of_udf, {"judge"})
     assert carries(IDENTITY, {"judge"})
+
+
+PERSON = Attribute(id=3, name="person", type="struct<ssn:string,cards:array<struct<number:bigint>>>")
+
+
+def test_a_column_carries_the_fields_within_it() -> None:
+    """Whichever of them is taken: a pattern may mean each by its own name."""
+    client = o.Source(relation=Relation(name="client", kind="table"), output=(PERSON,), columns=("person",), leaf=0)
+    columns = (
+        e.Alias(child=e.GetField(child=PERSON, field="ssn", type="string"), attribute=MADE),
+        e.Alias(child=e.Call(function="to_json", arguments=(PERSON,), type="string"), attribute=replace(MADE, id=10)),
+    )
+    plan = segment(o.Project(child=client, columns=columns), (MADE, replace(MADE, id=10)), ("number", "j"))
+    whole = {("client", one) for one in ("person", "ssn", "cards", "number")}
+    assert carried_by_tables(plan) == {("", "number"): whole, ("", "j"): whole}
+    identity = SourceIdentity(kind="row_digest", columns=())
+    source = RecordedSource(source=client, identity=identity, version=NoVersion(), files={})
+    recorded = RecordedPlan(plan=plan, materialized={}, sources={0: source})
+    assert carried_by_plan(recorded)["", "j"] == whole
+    masks = Discretion(mask=("ssn",)).following(carried_by_plan(recorded))
+    assert masks.masks("number")
+    assert masks.masks("j")

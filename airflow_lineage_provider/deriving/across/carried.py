@@ -67,7 +67,7 @@ def _carried(recorded: RecordedPlan, written: dict[str, list[Carried]]) -> Carri
         for column in leaves[0].source.columns:
             sources[table, column] = frozenset().union(*(_of_result(one, column) for one in written[table]))
     own = carried_by_plan(recorded)
-    return sources | {name: of.union(*(sources[one] for one in of)) for name, of in own.items()}
+    return sources | {name: of.union(*(sources.get(one, frozenset()) for one in of)) for name, of in own.items()}
 
 
 def _of_result(carried: Carried, column: str) -> Columns:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from airflow_lineage_provider.plan.operators import FunctionOperator
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import all_operators
-from airflow_lineage_provider.tracing.columns.carried import carries
+from airflow_lineage_provider.tracing.columns.carried import carries, fields_of_sources
 from airflow_lineage_provider.tracing.columns.lineage import ColumnInput, inputs_of, source_columns
 from airflow_lineage_provider.tracing.columns.operators import Tracer, trace
 
@@ -27,12 +27,14 @@ def argument_lineage(plan: SegmentedPlan) -> tuple[CalledWith, ...]:
 
     :raises UnsupportedOperator: for an operator or an expression without a rule.
     """
-    tracer, sources = Tracer(plan), source_columns(plan, by_leaf=False)
+    tracer, sources, within = Tracer(plan), source_columns(plan, by_leaf=False), fields_of_sources(plan)
     calls = [node for one in plan.segments for node in all_operators(one.plan) if isinstance(node, FunctionOperator)]
     deciding = {call.udf for call in calls}
     found = []
     for call in calls:
-        columns = [trace(call.child, tracer).columns[one.id] for one in call.arguments]
-        behind = [frozenset((sources[at].table, sources[at].column) for at, kind in one if carries(kind, deciding)) for one in columns]
+        known = trace(call.child, tracer).columns
+        columns = [known[one.id] for one in call.arguments]
+        origins = [[at for at, kind in one if carries(kind, deciding)] for one in columns]
+        behind = [frozenset((sources[at].table, one) for at in of for one in (sources[at].column, *within[at])) for of in origins]
         found.append(CalledWith(udf=call.udf, arguments=tuple(inputs_of(one, sources) for one in columns), carried=tuple(behind)))
     return tuple(found)

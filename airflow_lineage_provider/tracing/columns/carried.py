@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from airflow_lineage_provider.errors import PlanError
-from airflow_lineage_provider.plan.operators import FunctionOperator
+from airflow_lineage_provider.plan.datatypes import fields_within
+from airflow_lineage_provider.plan.operators import FunctionOperator, Source
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import all_operators
 from airflow_lineage_provider.tracing.columns.lineage import source_columns
@@ -42,8 +43,17 @@ def carried(plan: SegmentedPlan) -> Mapping[str, frozenset[Origin]]:
 
 def carried_by_tables(plan: SegmentedPlan) -> Mapping[tuple[str, str], frozenset[tuple[str, str]]]:
     """The same by names: of the result (it has no table) the columns of tables, called as explanations call these."""
-    sources = source_columns(plan, by_leaf=False)
-    return {("", name): frozenset((sources[at].table, sources[at].column) for at in of) for name, of in carried(plan).items()}
+    sources, within = source_columns(plan, by_leaf=False), fields_of_sources(plan)
+    return {
+        ("", name): frozenset((sources[at].table, one) for at in of for one in (sources[at].column, *within[at]))
+        for name, of in carried(plan).items()
+    }
+
+
+def fields_of_sources(plan: SegmentedPlan) -> dict[Origin, tuple[str, ...]]:
+    """Of each column of the leaves the names of the fields within it: who has its values has theirs."""
+    leaves = [node for one in plan.segments for node in all_operators(one.plan) if isinstance(node, Source)]
+    return {(one.leaf, at): fields_within(attribute.type) for one in leaves for at, attribute in enumerate(one.output)}
 
 
 def _carried(influences: Influences, deciding: Collection[str]) -> frozenset[Origin]:
