@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.answers.carrying import with_carried
 from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
 from airflow_lineage_provider.asks_store import AsksStore
-from airflow_lineage_provider.errors import DerivationNotFound
+from airflow_lineage_provider.errors import DerivationNotFound, QueryTooSlow
 from airflow_lineage_provider.reasons.discretion import Carried, Discretion
 
 if TYPE_CHECKING:
@@ -30,19 +32,43 @@ class StoredAnswers(AsksStore):
     def summary(self, run_id: str, pipeline: str | None = None, *, whole: bool = False) -> RunSummary: ...
 
     def carried_by(self, run_id: str) -> Carried:
-        """What the columns of a run carry (`deriving.across.carried`): what is withheld under the settings goes by it."""
+        """What the columns of a run carry (`deriving.across.carried`): what is withheld under the settings goes by it.
+
+        :raises QueryTooSlow: that takes longer than a question may; asked again, it goes on from there.
+        """
         from airflow_lineage_provider.deriving.across.carried import carried_across
         from airflow_lineage_provider.deriving.known_runs import KnownRuns
 
+        kept = self.carried.get(run_id)
+        if kept is not None:
+            return kept
+        # (Others may find, and forget, at the same time.)
+        before = dict(self.carried)
+        known, in_time = dict(before), self._in_time()
+
         def found() -> Carried:
             with self.store.session(self.query_seconds) as session:
-                return carried_across(KnownRuns(self.store, session), run_id)
+                return carried_across(KnownRuns(self.store, session), run_id, known, in_time)
 
-        if run_id not in self.carried:
-            if len(self.carried) >= _MOST_KEPT:
+        try:
+            return self.lasting(found)
+        finally:
+            new = {one: known[one] for one in known.keys() - before.keys()}
+            if len(self.carried) + len(new) > _MOST_KEPT:
                 self.carried.clear()
-            self.carried[run_id] = self.lasting(found)
-        return self.carried[run_id]
+            self.carried.update(new)
+
+    def _in_time(self) -> Callable[[], None]:
+        """To be called now and then: raises where it has taken longer than a query may."""
+        seconds, began = self.query_seconds, time.monotonic()
+
+        def in_time() -> None:
+            if seconds is not None and time.monotonic() - began > seconds:
+                raise QueryTooSlow(
+                    f"following what columns carry through earlier runs took longer than {seconds:g} s and was ended: ask again"
+                )
+
+        return in_time
 
     def derivation(self, derivation_id: str) -> Explanation:
         """A stored explanation, as it was answered.

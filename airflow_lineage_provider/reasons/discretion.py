@@ -20,6 +20,10 @@ MASK = "•••"
 Carried: TypeAlias = Mapping[tuple[str, str], frozenset[tuple[str, str]]]
 """Columns by their tables (of a result: no table) that carry values of others, by theirs."""
 
+UNTOLD = ("*", "*")
+"""In place of columns that nobody can tell: what carries it may carry any column of any table, and, as a key, is of whatever table."""
+ALL_UNTOLD: Carried = {UNTOLD: frozenset({UNTOLD})}
+
 _NUMBER = re.compile(r"_\d+$")
 _LITERAL = re.compile(r"'(?:[^'\\]|\\.|'')*'|(?<![\w•])-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?!\w)")
 
@@ -46,7 +50,7 @@ class Discretion:
     @property
     def may_ask_tables(self) -> bool:
         """Whether a column may be withheld for its table, so that what is of an unknown one may be, too."""
-        return self.hook is not None or any(set(".*?[") & set(one) for one in (*self.hide, *self.mask))
+        return self.hook is not None or _ask_tables(self.hide) or _ask_tables(self.mask)
 
     def __or__(self, other: Discretion) -> Discretion:
         return Discretion(
@@ -60,25 +64,37 @@ class Discretion:
         >>> made = Discretion(mask=("client.ssn",)).following({("", "number"): frozenset({("client", "ssn")})})
         >>> made.masks("number"), made.masks("number", "client")
         (True, False)
+
+        Of what carries `UNTOLD` anything may be withheld that is withheld for its table.
+
+        >>> made = Discretion(mask=("client.ssn",)).following({("", "number"): frozenset({UNTOLD})})
+        >>> made.masks("number"), made.masks("age")
+        (True, False)
         """
-        hidden = frozenset(_key(*one) for one, of in carried.items() if any(self.hides(name, table) for table, name in of))
-        masked = frozenset(_key(*one) for one, of in carried.items() if any(self.masks(name, table) for table, name in of))
+        hidden = frozenset(_key(*one) for one, of in carried.items() if any(self._hides_behind(*each) for each in of))
+        masked = frozenset(_key(*one) for one, of in carried.items() if any(self._masks_behind(*each) for each in of))
         return replace(self, hidden=self.hidden | hidden, masked=self.masked | masked) if hidden or masked else self
+
+    def _hides_behind(self, table: str, column: str) -> bool:
+        return _ask_tables(self.hide) if (table, column) == UNTOLD else self.hides(column, table)
+
+    def _masks_behind(self, table: str, column: str) -> bool:
+        return self.may_ask_tables and not _ask_tables(self.hide) if (table, column) == UNTOLD else self.masks(column, table)
 
     def hides(self, column: str, table: str = "") -> bool:
         """Is the column to be left out?"""
-        return _matches(self.hide, column, table) or _key(table, column) in self.hidden or self._asked(column, table) == "hide"
+        return _matches(self.hide, column, table) or _among(self.hidden, table, column) or self._asked(column, table) == "hide"
 
     def masks(self, column: str, table: str = "") -> bool:
         """Are the column's values not to be told? (A hidden one is not masked.)"""
         if self.hides(column, table):
             return False
-        return _matches(self.mask, column, table) or _key(table, column) in self.masked or self._asked(column, table) == "mask"
+        return _matches(self.mask, column, table) or _among(self.masked, table, column) or self._asked(column, table) == "mask"
 
     def _asked(self, column: str, table: str) -> str | None:
         if self.hook is None:
             return None
-        return self.hook(table, column) or (self.hook(plain, column) if (plain := _NUMBER.sub("", table)) != table else None)
+        return self.hook(table, column) or (self.hook(plain(table), column) if plain(table) != table else None)
 
     def withholds(self, column: str, table: str = "") -> bool:
         """Are the column's values to be told to nobody?"""
@@ -126,6 +142,22 @@ def _key(table: str, column: str) -> tuple[str, str]:
     return table.casefold(), column.casefold()
 
 
+def plain(table: str) -> str:
+    """A table's name without the number that tells tables of one name apart."""
+    return _NUMBER.sub("", table)
+
+
+def _among(columns: frozenset[tuple[str, str]], table: str, column: str) -> bool:
+    """Whether a column is one of these, or of a table of which all are; a table's number may be that of another answer."""
+    if not columns:
+        return False
+    return UNTOLD in columns or any(_key(one, name) in columns for one in (table, plain(table)) for name in (column, "*"))
+
+
+def _ask_tables(patterns: tuple[str, ...]) -> bool:
+    return any(set(".*?[") & set(one) for one in patterns)
+
+
 def _listed(given: Sequence[str]) -> list[str]:
     return given.split(",") if isinstance(given, str) else list(given)
 
@@ -136,5 +168,5 @@ def _patterns(given: Iterable[str]) -> tuple[str, ...]:
 
 def _matches(patterns: tuple[str, ...], column: str, table: str) -> bool:
     # Tables of one name are told apart by a number. (One that really is called so is withheld as well: the safe side.)
-    names = (column.casefold(), *(f"{one}.{column}".casefold() for one in {table, _NUMBER.sub("", table)}))
+    names = (column.casefold(), *(f"{one}.{column}".casefold() for one in {table, plain(table)}))
     return any(fnmatchcase(name, pattern) for pattern in patterns for name in names)

@@ -2,74 +2,96 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.deriving.across.writers import made_by
-from airflow_lineage_provider.errors import LineageError, StoreUnavailable
+from airflow_lineage_provider.errors import PlanError, RecordDamaged, RunNotFound
+from airflow_lineage_provider.reasons.discretion import ALL_UNTOLD, UNTOLD
 from airflow_lineage_provider.recording import carried_by_plan, read, tables_of
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.deriving.known_runs import KnownRuns
     from airflow_lineage_provider.reasons.discretion import Carried
-    from airflow_lineage_provider.recording import RecordedPlan
+    from airflow_lineage_provider.recording import RecordedPlan, RecordedSource
 
 Columns = frozenset[tuple[str, str]]
+_Writers = dict[str, list[str] | None]
+"""By source table the runs that wrote it; None where that cannot be told."""
+
+_FOR_GOOD = (PlanError, RecordDamaged, RunNotFound)
+"""A record that cannot be read, by this release at least; any other error may pass, and nothing is made of it."""
 
 
-def carried_across(known: KnownRuns, run_id: str) -> Carried:
+def carried_across(known: KnownRuns, run_id: str, found: dict[str, Carried], in_time: Callable[[], None] = lambda: None) -> Carried:
     """By table and column (of the result: no table) the columns of tables, here and in earlier runs, whose values they carry.
 
-    Whose runs these are is not asked: what is withheld of one table is withheld of all that has its values. A run that was dropped, or
-    whose record cannot be read, says nothing.
+    Whose runs these are is not asked: what is withheld of one table is withheld of all that has its values. Of a run that was dropped, is
+    incomplete, or whose record cannot be read, nobody knows any more what it wrote: that is `UNTOLD`, and so is all that carries it.
+    ``found`` is what is known of runs already, and gets what is found here, also where the way to the end fails.
 
-    :raises RecordDamaged: the record of the run itself cannot be read.
+    :raises StoreError: the store does not answer, or not in time; ``in_time``, which is called for each run, may raise, too.
     """
-    found: dict[str, Carried] = {}
-    waiting = [run_id]
+    waiting = [] if run_id in found else [run_id]
     while waiting:
+        in_time()
         each = waiting[-1]
-        recorded = read(known.run(each)) if each == run_id else _readable(known, each)
+        if each in found:
+            waiting.pop()
+            continue
+        recorded = _readable(known, each)
         if recorded is None:
-            found[waiting.pop()] = {}
+            found[waiting.pop()] = ALL_UNTOLD
             continue
         writers = _writers(known, each, recorded)
-        later = [one for of in writers.values() for one in of if one not in found]
+        later = [one for of in writers.values() for one in of or () if one not in found]
         waiting += later
         if not later:
             waiting.pop()
-            found[each] = _carried(recorded, {table: [found[one] for one in of] for table, of in writers.items()})
+            found[each] = _carried(recorded, {table: None if of is None else [found[one] for one in of] for table, of in writers.items()})
     return found[run_id]
 
 
 def _readable(known: KnownRuns, run_id: str) -> RecordedPlan | None:
-    """:raises StoreUnavailable: the store does not answer."""
+    """What a complete run wrote down; None where there is none, or it cannot be read."""
     try:
-        record = known.readable(run_id)
-        return None if record is None or record.status != "complete" else read(record)
-    except StoreUnavailable:
-        raise
-    except LineageError:
+        record = known.run(run_id)
+        return read(record) if record.status == "complete" else None
+    except _FOR_GOOD:
         return None
 
 
-def _writers(known: KnownRuns, run_id: str, recorded: RecordedPlan) -> dict[str, list[str]]:
-    """The complete runs that wrote each source table."""
-    made = {
-        table: [one for leaf in leaves for one in made_by(known, leaf, run_id).runs.values()]
-        for table, leaves in tables_of(recorded).items()
-    }
-    return {table: list(dict.fromkeys(one.run_id for one in of if one.status == "complete")) for table, of in made.items()}
+def _writers(known: KnownRuns, run_id: str, recorded: RecordedPlan) -> _Writers:
+    return {table: _of_table(known, leaves, run_id) for table, leaves in tables_of(recorded).items()}
 
 
-def _carried(recorded: RecordedPlan, written: dict[str, list[Carried]]) -> Carried:
+def _of_table(known: KnownRuns, leaves: list[RecordedSource], run_id: str) -> list[str] | None:
+    try:
+        return list(dict.fromkeys(writer for leaf in leaves for writer in made_by(known, leaf, run_id).runs))
+    except _FOR_GOOD:
+        return None
+
+
+def _carried(recorded: RecordedPlan, written: dict[str, list[Carried] | None]) -> Carried:
     sources: dict[tuple[str, str], Columns] = {}
     for table, leaves in tables_of(recorded).items():
         for column in leaves[0].source.columns:
-            sources[table, column] = frozenset().union(*(_of_result(one, column) for one in written[table]))
+            sources[table, column] = _of_source(written[table], column)
     own = carried_by_plan(recorded)
     return sources | {name: of.union(*(sources.get(one, frozenset()) for one in of)) for name, of in own.items()}
 
 
-def _of_result(carried: Carried, column: str) -> Columns:
-    """What a column of a writer's result carries: found without regard to case, as Spark finds it."""
-    return frozenset().union(*(of for (table, name), of in carried.items() if not table and name.casefold() == column.casefold()))
+def _of_source(written: list[Carried] | None, column: str) -> Columns:
+    """What a column that was read carries. One that none of the writers has was given another name when it was read, and may be any."""
+    found = None if written is None else [of for one in written if (of := _of_result(one, column)) is not None]
+    if found is None or (written and not found):
+        return frozenset({UNTOLD})
+    return frozenset().union(*found)
+
+
+def _of_result(carried: Carried, column: str) -> Columns | None:
+    """What a column of a writer's result carries: found without regard to case, as Spark finds it; None where there is none."""
+    if UNTOLD in carried:
+        return carried[UNTOLD]
+    found = [of for (table, name), of in carried.items() if not table and name.casefold() == column.casefold()]
+    return frozenset().union(*found) if found else None
