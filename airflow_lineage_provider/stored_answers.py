@@ -85,11 +85,17 @@ class StoredAnswers(AsksStore):
 
         :raises DerivationNotFound: there is none.
         """
+        return self.shown_later(self._restored(derivation_id))
+
+    def shown_later(self, answer: Answer) -> Answer:
+        """An answer with what its columns carry, where the settings withhold any."""
+        return with_carried(answer, self.carried_by) if Discretion.of() else answer
+
+    def _restored(self, derivation_id: str) -> Answer:
         from airflow_lineage_provider.deriving.kept.answers import restored
 
         record = self.lasting(lambda: self.store.derivation(derivation_id))
-        found = restored(record, self.summary(record.run_id, whole=True))
-        return with_carried(found, self.carried_by) if Discretion.of() else found
+        return restored(record, self.summary(record.run_id, whole=True))
 
     def explanation_set(self, set_id: str) -> ExplanationSet:
         """The stored derivations of one question (`Run.explain_in_chunks`), as far as they are made: ``ids`` are for `derivation`.

@@ -11,6 +11,7 @@ from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.answers.impact import Impact
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.answers.why_not import WhyNot
+from airflow_lineage_provider.reasons.discretion import UNTOLD, plain
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.reasons.discretion import Carried
@@ -44,10 +45,22 @@ def _with(answer: Any, carried: Callable[[str], Carried]) -> Any:
 
 
 def _of_explanation(answer: Explanation, carried: Callable[[str], Carried]) -> Carried:
-    """Of its own run; and of the tables between, which are results of other runs."""
-    between = {
-        (name, column): of for name, one in answer.intermediate.items() for (table, column), of in carried(one.run.id).items() if not table
-    }
-    # (A source table that another run read is called as that run called it.)
-    further = {key: of for one in answer.intermediate.values() for key, of in carried(one.run.id).items() if key[0]}
-    return {**further, **between, **carried(answer.run.id)}
+    """Of its own run; and of the tables between, which are results of other runs.
+
+    Two runs may have different tables of one name, and number them in another way than the answer does: these are taken together.
+    """
+    made: dict[tuple[str, str], frozenset[tuple[str, str]]] = {}
+
+    def take(table: str, column: str, of: frozenset[tuple[str, str]]) -> None:
+        made[table, column] = made.get((table, column), frozenset()) | of
+
+    for name, one in answer.intermediate.items():
+        for (table, column), of in carried(one.run.id).items():
+            if (table, column) == UNTOLD:  # of its result, and of whatever it read
+                for untold in (name, *answer.sources):
+                    take(untold, "*", of)
+            else:
+                take(plain(table) or name, column, of)
+    for (table, column), of in carried(answer.run.id).items():
+        take(plain(table), column, of)
+    return made

@@ -13,6 +13,7 @@ from airflow.api_fastapi.core_api.security import get_user
 from fastapi import Depends, Request
 
 from airflow_lineage_provider import settings
+from airflow_lineage_provider.answers.answer import Answer
 from airflow_lineage_provider.errors import QueryTooSlow, RunNotFound
 from airflow_lineage_provider.pipeline import Lineage
 from airflow_lineage_provider.reasons.discretion import Carried
@@ -51,6 +52,13 @@ class AskedLineage(Lineage):
 
     def may_read(self, run: RunHead) -> bool:
         return self._rights.may_see(run)
+
+    def restored(self, derivation_id: str) -> Answer:
+        """A stored answer, without what its columns carry (`shown_later`): whether this person may have it is to be asked before.
+
+        :raises DerivationNotFound: there is none.
+        """
+        return self._restored(derivation_id)
 
 
 class Question:

@@ -40,7 +40,7 @@ from airflow_lineage_provider.web.api.models import (
     ExplanationForm,
     LinesAnswer,
 )
-from airflow_lineage_provider.web.asking import Asked, Question
+from airflow_lineage_provider.web.asking import Asked, AskedLineage, Question
 from airflow_lineage_provider.web.foreign import runs_behind
 from airflow_lineage_provider.web.lines import kept_lines
 from airflow_lineage_provider.web.problems import Refused
@@ -105,8 +105,10 @@ def _chunk(one: DerivationRecord) -> ChunkAnswer | None:
 def _answered(
     question: Question, derivation_id: str, wanted: tuple[ExplanationForm, str | None], table: str | None, file: Format
 ) -> ExplanationAnswer | Response:
-    found = _found(question, derivation_id)
+    lineage = question.lineage()
+    found = _found(question, lineage, derivation_id)
     _check(question, found)
+    found = lineage.shown_later(found)
     form, udf = wanted
     if file == "json" and form == "page":
         return stored_answer(found, form, udf)
@@ -151,11 +153,10 @@ def _check_size(found: Answer, derivation_id: str) -> None:
         raise Refused(AnswerTooLarge(text), kept_lines(derivation_id))
 
 
-def _found(question: Question, derivation_id: str) -> Answer:
+def _found(question: Question, lineage: AskedLineage, derivation_id: str) -> Answer:
     """:raises DerivationNotFound: there is none, or its run is not for this person: which of the two is not told."""
     try:
-        lineage = question.lineage()
-        found = lineage.answer(derivation_id)
+        found = lineage.restored(derivation_id)
         question.head(found.here.run.id if isinstance(found, Descendants) else found.run.id)
     except (DerivationNotFound, RunNotFound):
         raise DerivationNotFound(f"there is no stored answer {shown(derivation_id)} here that you may see") from None
