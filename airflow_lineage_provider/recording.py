@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +16,11 @@ from airflow_lineage_provider.plan.names import free_name
 from airflow_lineage_provider.plan.operators import Plan, Source
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import operators, transform_up
-from airflow_lineage_provider.reasons.discretion import Carried, Discretion, Redaction
+from airflow_lineage_provider.reasons.discretion import WITHIN, Carried, Discretion, Redaction
 from airflow_lineage_provider.records.run import RecordedInput, RowsOfLineage, RunRecord
 from airflow_lineage_provider.records.versions import SourceVersion
-from airflow_lineage_provider.tracing.columns.carried import carried, fields_of_sources
+from airflow_lineage_provider.tracing.columns.carried import carried, carried_within, fields_of_sources
+from airflow_lineage_provider.tracing.columns.transformation import Origin
 from airflow_lineage_provider.tracing.trace import TracedRun
 
 if TYPE_CHECKING:
@@ -204,13 +205,16 @@ def empty_rows(source: RecordedSource) -> pa.Table:
 
 
 def carried_by_plan(plan: RecordedPlan) -> Carried:
-    """The source columns whose values the columns of a run's result carry, as its plan says."""
+    """The source columns whose values the columns of a run's result carry, and those that its plan has on the way (`WITHIN`)."""
     tables = {one.source.leaf: name for name, leaves in tables_of(plan).items() for one in leaves}
     columns, within = {leaf: one.source.columns for leaf, one in plan.sources.items()}, fields_of_sources(plan.plan)
-    return {
-        ("", name): frozenset((tables[leaf], one) for leaf, at in found if leaf in tables for one in (columns[leaf][at], *within[leaf, at]))
-        for name, found in carried(plan.plan).items()
-    }
+
+    def named(found: Iterable[Origin]) -> frozenset[tuple[str, str]]:
+        read = [(leaf, at) for leaf, at in found if leaf in tables]
+        return frozenset((tables[leaf], one) for leaf, at in read for one in (columns[leaf][at], *within[leaf, at]))
+
+    of_result = {("", name): named(found) for name, found in carried(plan.plan).items()}
+    return of_result | {(WITHIN, name): named(found) for name, found in carried_within(plan.plan).items()}
 
 
 def discretion_of(plan: RecordedPlan) -> Discretion:
@@ -227,6 +231,7 @@ def redaction_of(plan: RecordedPlan) -> Redaction:
     if not discretion:
         return Redaction()
     names = {(name, "") for name in (*plan.plan.names, *(a.name for one in plan.sources.values() for a in one.source.output))}
+    names |= {(name, table) for table, name in plan.behind or () if table == WITHIN}
     names |= {(column, table) for table, leaves in tables_of(plan).items() for column in leaves[0].source.columns}
     hidden = frozenset(name for name, table in names if discretion.hides(name, table))
     return Redaction(hidden, frozenset(name for name, table in names if discretion.masks(name, table)))

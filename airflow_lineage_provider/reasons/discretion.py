@@ -24,6 +24,9 @@ UNTOLD = ("*", "*")
 """In place of columns that nobody can tell: what carries it may carry any column of any table, and, as a key, is of whatever table."""
 ALL_UNTOLD: Carried = {UNTOLD: frozenset({UNTOLD})}
 
+WITHIN = "(within)"
+"""In place of a table: that of columns which a plan has on the way to its result."""
+
 _NUMBER = re.compile(r"_\d+$")
 _LITERAL = re.compile(r"'(?:[^'\\]|\\.|'')*'|(?<![\w•])-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?!\w)")
 
@@ -92,7 +95,7 @@ class Discretion:
         return _matches(self.mask, column, table) or _among(self.masked, table, column) or self._asked(column, table) == "mask"
 
     def _asked(self, column: str, table: str) -> str | None:
-        if self.hook is None:
+        if self.hook is None or table == WITHIN:
             return None
         return self.hook(table, column) or (self.hook(plain(table), column) if plain(table) != table else None)
 

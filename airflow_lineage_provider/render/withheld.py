@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.errors import PayloadError
 from airflow_lineage_provider.reasons.apart import named_by
-from airflow_lineage_provider.reasons.discretion import MASK, NO_DISCRETION, Discretion, Redaction
+from airflow_lineage_provider.reasons.discretion import MASK, NO_DISCRETION, UNTOLD, WITHIN, Discretion, Redaction
 from airflow_lineage_provider.reasons.features import Names
 from airflow_lineage_provider.reasons.payload import Attributions, Json, TextSpans, from_json, to_json, untraced
 from airflow_lineage_provider.reasons.traced import Traced
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.answers.lineage_rows import LineageRows
     from airflow_lineage_provider.answers.why_not import Descendant, Fate, WhyNot
     from airflow_lineage_provider.plan.guarantees import Guarantee
+    from airflow_lineage_provider.reasons.discretion import Carried
     from airflow_lineage_provider.tracing.trace import TracingQuery
 
 HIDDEN = "hidden columns"
@@ -126,11 +127,13 @@ def _judged(explanation: Explanation, one: Blanked) -> str:
 
 def why_not_shown(found: WhyNot, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> WhyNot:
     """The answer to a why-not question without what is withheld."""
-    discretion = Discretion.of(hide, mask).following(found.carried or {})
-    names = [*((name, "") for name in _all_names(found.rows)), *found.fates.names]
+    discretion = Discretion.of(hide, mask)
     if not discretion:
         return found
-    redaction = _redaction([(name, table or found.table) for name, table in names], discretion)
+    carried = _of_values(found)
+    discretion, within = discretion.following(carried), [(name, table) for table, name in carried if table == WITHIN]
+    names = [*((name, "") for name in _all_names(found.rows)), *found.fates.names]
+    redaction = _redaction([*((name, table or found.table) for name, table in names), *within], discretion)
     return replace(
         found,
         asked=redaction.text(found.asked),
@@ -139,6 +142,15 @@ def why_not_shown(found: WhyNot, hide: Sequence[str] = (), mask: Sequence[str] =
         guarantee=_guarantee(found.guarantee, redaction),
         stale=tuple(redaction.text(one) for one in found.stale),
     )
+
+
+def _of_values(found: WhyNot) -> Carried:
+    """What its columns carry, and the values that its operators read; one of a name that its plan is not known to have may carry any."""
+    known = found.carried or {}
+    within = {name.casefold() for table, name in known if table == WITHIN}
+    told = {name for name, table in found.fates.names if not table}
+    strange = [name for name in told if not {"*", name.casefold(), _PLAIN.sub("", name.casefold())} & within]
+    return {**known, **({(WITHIN, name): frozenset({UNTOLD}) for name in strange} if within else {})}
 
 
 def lineage_rows_shown(found: LineageRows, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> LineageRows:
@@ -350,7 +362,7 @@ def _fate(fate: Fate, table: str, discretion: Discretion, redaction: Redaction) 
 
 def _descendant(row: Descendant, table: str, discretion: Discretion, redaction: Redaction) -> Descendant:
     """Values that the plan computes may be those of a column of any of the tables."""
-    tables = ("", table, *dict.fromkeys(name for each in row.other_rows for name in each))
+    tables = ("", WITHIN, table, *dict.fromkeys(name for each in row.other_rows for name in each))
     return replace(
         row,
         values=_told_of(row.values, discretion, tables),

@@ -23,11 +23,15 @@ from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.guarantees import Guarantee
+from airflow_lineage_provider.plan.lineage_keys import SourceIdentity
 from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.plan.segments import SegmentedPlan
+from airflow_lineage_provider.plan.walk import all_operators
 from airflow_lineage_provider.reasons import payload
 from airflow_lineage_provider.reasons.discretion import MASK, Discretion, Redaction
 from airflow_lineage_provider.reasons.features import Feature, Names
+from airflow_lineage_provider.recording import RecordedPlan, RecordedSource, carried_by_plan
+from airflow_lineage_provider.records.versions import NoVersion
 from airflow_lineage_provider.render.html import to_html
 from airflow_lineage_provider.render.withheld import lineage_rows_shown, shown, table_shown, why_not_shown
 from airflow_lineage_provider.rewrite.segment import segment
@@ -213,7 +217,7 @@ def test_only_texts_that_name_a_column_lose_their_literals() -> None:
 class _Dropped:
     """What an operator dropped, of one row (`answers.fates.Drops`)."""
 
-    names = (("black_2", ""), ("id", ""), ("ssn", ""), ("ssn", "others"), ("income", "others"))
+    names: tuple[tuple[str, str], ...] = (("black_2", ""), ("id", ""), ("ssn", ""), ("ssn", "others"), ("income", "others"))
 
     def __init__(self, drop: Drop) -> None:
         self.drop = drop
@@ -276,3 +280,44 @@ def test_rows_that_are_linked_later_are_shown_without_a_trace() -> None:
     assert not made.is_linked
     assert lineage_rows_shown(made, mask=["loan.secret"]).rows.column("judge").to_pylist() == [MASK, MASK]
     assert "Reject" not in json.dumps(made.to_dict(mask=["loan.secret"]), default=str)
+
+
+def _renamed() -> RecordedPlan:
+    """``SELECT age FROM (SELECT ssn AS number, black AS age FROM client) WHERE number = …``"""
+    (source,) = [one for one in all_operators(plan().segments[0].plan) if isinstance(one, o.Source)]
+    number, age = Attribute(id=11, name="number", type="int"), Attribute(id=12, name="age", type="int")
+    columns = (e.Alias(child=source.output[2], attribute=number), e.Alias(child=source.output[1], attribute=age))
+    condition = e.Call(function="=", arguments=(number, e.Literal(value="5", type="int")), type="boolean")
+    whole = o.Filter(child=o.Project(child=source, columns=columns), condition=condition)
+    read = RecordedSource(source=source, identity=SourceIdentity(kind="row_digest", columns=()), version=NoVersion(), files={})
+    return RecordedPlan(plan=segment(whole, (age,), ("age",)), materialized={}, sources={0: read})
+
+
+def test_a_value_that_the_plan_has_on_the_way_is_withheld_for_what_it_carries() -> None:
+    """The result has no such column."""
+    values = {"number": SECRET, "number_2": SECRET, "age": 7}
+    drop = Drop(reason="selection", text=f"(number = {SECRET}) is false", rows=(Descendant(values=values),))
+    operators = ((0, f"σ (number = {SECRET})"),) * 2
+    way = Way(leaf=0, operators=operators, descendants=np.array([[1], [0]]), drops={1: _Dropped(drop)})
+    rows = pa.table({"id": [1], "black": [7], "ssn": [SECRET]})
+    found = replace(_dropped(), rows=rows, asked="true", fates=Fates(ways=(way,), rows=1), carried=carried_by_plan(_renamed()))
+    for pattern in ("client.ssn", "ssn"):
+        for how in ({"hide": [pattern]}, {"mask": [pattern]}):
+            assert str(SECRET) not in json.dumps(found.to_dict(**how))
+    (fate,) = why_not_shown(found, mask=["client.ssn"]).fates
+    assert fate.drop is not None
+    assert fate.drop.rows[0].values == {"number": MASK, "number_2": MASK, "age": 7}
+    (fate,) = why_not_shown(found, mask=["client.black"]).fates
+    assert fate.drop is not None
+    assert fate.drop.rows[0].values == {"number": SECRET, "number_2": SECRET, "age": MASK}
+
+
+def test_a_value_of_an_unknown_name_may_be_any() -> None:
+    drop = Drop(reason="selection", text="", rows=(Descendant(values={"made": SECRET}),))
+    dropped = _Dropped(drop)
+    dropped.names = (("made", ""),)
+    way = Way(leaf=0, operators=((0, "σ"),) * 2, descendants=np.array([[1], [0]]), drops={1: dropped})
+    found = replace(
+        _dropped(), rows=pa.table({"id": [1]}), asked="true", fates=Fates(ways=(way,), rows=1), carried=carried_by_plan(_renamed())
+    )
+    assert str(SECRET) not in json.dumps(found.to_dict(mask=["client.ssn"]))

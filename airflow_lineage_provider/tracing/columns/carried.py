@@ -16,7 +16,7 @@ from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import all_operators
 from airflow_lineage_provider.tracing.columns.lineage import source_columns
 from airflow_lineage_provider.tracing.columns.operators import Tracer
-from airflow_lineage_provider.tracing.columns.transformation import Influences, Origin, Transformation
+from airflow_lineage_provider.tracing.columns.transformation import NOTHING, Influences, Origin, Transformation
 
 
 def carries(kind: Transformation, deciding: Collection[str] = ()) -> bool:
@@ -29,7 +29,7 @@ def carried(plan: SegmentedPlan) -> Mapping[str, frozenset[Origin]]:
 
     Of a plan that cannot be traced every column carries all.
     """
-    deciding = {node.udf for one in plan.segments for node in all_operators(one.plan) if isinstance(node, FunctionOperator)}
+    deciding = _deciding(plan)
     try:
         columns = Tracer(plan).segment(0).columns
     except PlanError:
@@ -39,6 +39,24 @@ def carried(plan: SegmentedPlan) -> Mapping[str, frozenset[Origin]]:
     for name, attribute in zip(plan.names, plan.output, strict=True):
         found[name] = found.get(name, frozenset()) | _carried(columns[attribute.id], deciding)
     return found
+
+
+def carried_within(plan: SegmentedPlan) -> Mapping[str, frozenset[Origin]]:
+    """The same of all columns on the way, also of those that the result has not: by name, whatever is called so together.
+
+    Of a plan that cannot be traced ``*``, any column, carries all.
+    """
+    deciding, tracer = _deciding(plan), Tracer(plan)
+    try:
+        for one in plan.segments:
+            tracer.segment(one.number)
+    except PlanError:
+        return {"*": frozenset(source_columns(plan, by_leaf=True))}
+    found: dict[str, set[Origin]] = {}
+    for node, traced in tracer.operators:
+        for attribute in node.output:
+            found.setdefault(attribute.name, set()).update(_carried(traced.columns.get(attribute.id, NOTHING), deciding))
+    return {name: frozenset(of) for name, of in found.items()}
 
 
 def carried_by_tables(plan: SegmentedPlan) -> Mapping[tuple[str, str], frozenset[tuple[str, str]]]:
@@ -58,3 +76,7 @@ def fields_of_sources(plan: SegmentedPlan) -> dict[Origin, tuple[str, ...]]:
 
 def _carried(influences: Influences, deciding: Collection[str]) -> frozenset[Origin]:
     return frozenset(origin for origin, kind in influences if carries(kind, deciding))
+
+
+def _deciding(plan: SegmentedPlan) -> set[str]:
+    return {node.udf for one in plan.segments for node in all_operators(one.plan) if isinstance(node, FunctionOperator)}

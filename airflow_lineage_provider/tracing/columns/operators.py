@@ -38,11 +38,13 @@ from airflow_lineage_provider.tracing.columns.transformation import (
 class Tracer:
     """The segments of a plan; each is traced once.
 
+    :ivar operators: those that were traced, with what stands behind them.
     :ivar written: what stands behind leaves that other plans wrote (`joined`). :ivar first_leaf: its leaves are numbered from there on.
     """
 
     plan: SegmentedPlan
     known: dict[int, Traced] = field(default_factory=dict)
+    operators: list[tuple[o.Plan, Traced]] = field(default_factory=list)
     written: Mapping[int, Traced] = field(default_factory=dict)
     first_leaf: int = 0
 
@@ -60,21 +62,27 @@ def own_columns(source: o.Source, first_leaf: int = 0) -> dict[int, Influences]:
     return {one.id: frozenset({((first_leaf + source.leaf, at), IDENTITY)}) for at, one in enumerate(source.output)}
 
 
-@singledispatch
 def trace(node: o.Plan, tracer: Tracer) -> Traced:
     """What stands behind an operator's output.
 
     :raises UnsupportedOperator: for an operator or an expression without a rule.
     """
+    found = _traced(node, tracer)
+    tracer.operators.append((node, found))
+    return found
+
+
+@singledispatch
+def _traced(node: o.Plan, tracer: Tracer) -> Traced:
     raise unknown(node, "column lineage")
 
 
-@trace.register
+@_traced.register
 def _(node: o.Source, tracer: Tracer) -> Traced:
     return tracer.written.get(node.leaf) or Traced(columns=own_columns(node, tracer.first_leaf))
 
 
-@trace.register
+@_traced.register
 def _(node: o.SegmentOutput, tracer: Tracer) -> Traced:
     traced = tracer.segment(node.segment)
     for attribute in node.output:
@@ -83,7 +91,7 @@ def _(node: o.SegmentOutput, tracer: Tracer) -> Traced:
     return traced
 
 
-@trace.register
+@_traced.register
 def _(node: o.Project, tracer: Tracer) -> Traced:
     child = trace(node.child, tracer)
     scope = tracer.scope(child.columns)
@@ -91,13 +99,13 @@ def _(node: o.Project, tracer: Tracer) -> Traced:
     return Traced(columns=columns, rows=child.rows)
 
 
-@trace.register
+@_traced.register
 def _(node: o.Filter, tracer: Tracer) -> Traced:
     child = trace(node.child, tracer)
     return _with_rows(child, all_through((node.condition,), FILTER, tracer.scope(child.columns)))
 
 
-@trace.register
+@_traced.register
 def _(node: o.Join, tracer: Tracer) -> Traced:
     """Semi- and anti-joins and differences give the left's columns; the right's rows still decide which of them stay.
 
@@ -126,7 +134,7 @@ def _keeps_left_rows(node: o.Join, tracer: Tracer) -> bool:
     )
 
 
-@trace.register
+@_traced.register
 def _(node: o.Aggregate, tracer: Tracer) -> Traced:
     child = trace(node.child, tracer)
     scope = tracer.scope(child.columns)
@@ -137,13 +145,13 @@ def _(node: o.Aggregate, tracer: Tracer) -> Traced:
     return Traced(columns=columns, rows=child.rows | all_through(node.keys, GROUP_BY, scope))
 
 
-@trace.register
+@_traced.register
 def _(node: o.Distinct, tracer: Tracer) -> Traced:
     child = trace(node.child, tracer)
     return _with_rows(child, all_through(node.child.output, GROUP_BY, tracer.scope(child.columns)))
 
 
-@trace.register
+@_traced.register
 def _(node: o.Union, tracer: Tracer) -> Traced:
     children = [trace(child, tracer) for child in node.children]
     behind = [[child.columns[one.id] for one in plan.output] for plan, child in zip(node.children, children, strict=True)]
@@ -151,24 +159,24 @@ def _(node: o.Union, tracer: Tracer) -> Traced:
     return Traced(columns=columns, rows=together(child.rows for child in children))
 
 
-@trace.register
+@_traced.register
 def _(node: o.Sort, tracer: Tracer) -> Traced:
     """An order says which rows a limit above keeps and what an aggregation like ``first`` sees; at the top it is the result's own."""
     child = trace(node.child, tracer)
     return _with_rows(child, all_through((key.child for key in node.order), SORT, tracer.scope(child.columns)))
 
 
-@trace.register
+@_traced.register
 def _(node: o.Repartition, tracer: Tracer) -> Traced:
     return trace(node.child, tracer)
 
 
-@trace.register
+@_traced.register
 def _(node: o.Limit, tracer: Tracer) -> Traced:
     return trace(node.child, tracer)
 
 
-@trace.register
+@_traced.register
 def _(node: o.FunctionOperator, tracer: Tracer) -> Traced:
     """The value and the reason are made from the arguments; the lineage keys only serve the UDF's error messages."""
     child = trace(node.child, tracer)
@@ -176,7 +184,7 @@ def _(node: o.FunctionOperator, tracer: Tracer) -> Traced:
     return _with_columns(child, {one.id: made for one in (node.value, node.reason) if one is not None})
 
 
-@trace.register
+@_traced.register
 def _(node: o.Window, tracer: Tracer) -> Traced:
     """Partition and order influence the functions' columns alone: every row of the child stays."""
     child = trace(node.child, tracer)
@@ -186,7 +194,7 @@ def _(node: o.Window, tracer: Tracer) -> Traced:
     return _with_columns(child, {one.attribute.id: influences(one.child, scope) | window for one in node.functions})
 
 
-@trace.register
+@_traced.register
 def _(node: o.Generate, tracer: Tracer) -> Traced:
     """The generated columns come from the generator's arguments, which also say how often a row is there (or that it is not)."""
     child = trace(node.child, tracer)
@@ -201,7 +209,7 @@ def _(node: o.Generate, tracer: Tracer) -> Traced:
     return _with_columns(_with_rows(child, rows), made)
 
 
-@trace.register
+@_traced.register
 def _(node: o.PythonMap, tracer: Tracer) -> Traced:
     """Nothing is known of the function: every column that it is given may stand behind every column and row that it makes."""
     if node.kind == "aggregated":
