@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_lineage_provider.answers.values import brief, count, shortened, text_of, visible
 from airflow_lineage_provider.reasons.features import NOTHING_SAID, Names
 from airflow_lineage_provider.reasons.payload import Attributions, Boxes, Json, Mask, Span, TextSpans
+from airflow_lineage_provider.reasons.untold import is_untold
 from airflow_lineage_provider.render import reason_text as words
 from airflow_lineage_provider.render.decisions import decisions, outcomes
 from airflow_lineage_provider.render.naming import label_of, outcome_text
@@ -60,11 +61,15 @@ def _of_udf(explanation: Explanation, name: str) -> str:
 
 
 def _counted_most(explanation: Explanation, name: str) -> str:
-    found = words.overall((each.reason for each in decisions(explanation, name, SUMMARIZED)), explanation.reasons[name].names)
+    given = [each.reason for each in decisions(explanation, name, SUMMARIZED)]
+    found = words.overall(given, explanation.reasons[name].names)
     if not found:
         return ""
     bars = [bar for bar in found[0].bars[:NAMED] if bar.contribution and bar.share >= 0.25]
-    return f"; what counted most: {listed([bar.feature for bar in bars])}" if bars else ""
+    named = listed([bar.feature for bar in bars])
+    if any(is_untold(one) for each in given if isinstance(each, Attributions) for one in each.features):
+        return f"; of what is shown, {named} counted most" if bars else ""
+    return f"; what counted most: {named}" if bars else ""
 
 
 def sentence(decision: Decision, names: Names = NOTHING_SAID) -> str:
@@ -110,8 +115,11 @@ def _attributed(reason: Attributions, value: Any, names: Names) -> str:
     bars = [bar for bar in chart.bars if bar.contribution and not math.isnan(bar.contribution)]
     for_it = [bar for bar in bars if bar.contribution * direction > 0]
     told = _largest([(f"{bar.text} ({bar.number})", abs(bar.contribution)) for bar in for_it or bars])
+    untold = any(bar.untold for bar in chart.bars)
     if not told:
-        return "; what counted is withheld" if any(bar.untold for bar in chart.bars) else "; no feature contributed"
+        return "; what counted is withheld" if untold else "; no feature contributed"
+    if untold:  # one of them may have counted more
+        return f"; of what is shown, {listed(told)} counted most"
     return f", mostly because {listed(told)}" if for_it else f"; what counted most: {listed(told)}"
 
 
