@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.arrays.region import Region
     from airflow_lineage_provider.arrays.tracking.marks import Marked
 
+NO_CALL = "no call of the UDF is in the plan"
 COLUMNS = (
     "row", "label", "weight", "argument", "source", "source_row", "column", "path", "lo", "hi", "guarantee", "cause",
 )  # fmt: skip
@@ -202,7 +203,7 @@ class CellsOf:
             return f"the columns behind the arguments are not known: {error}"
         width = made.rows.num_columns - 3
         fitting = [one for one in calls if len(one.arguments) == width]
-        return fitting or "no call of the UDF is in the plan"
+        return fitting or NO_CALL
 
 
 def _nowhere(cause: str) -> Place:

@@ -96,14 +96,17 @@ def arguments_withheld(explanation: Explanation, udf: str, discretion: Discretio
     """What the arguments of a UDF that carry values of a source column, one that is withheld, are withheld by.
 
     A pattern of a table's column says nothing of an argument's name; the argument has the column's values all the same. Where it is not
-    known which columns they have, as of a call in another run, and any of the sources' is withheld by its table, all of them are.
+    known which columns they have, as of a call in another run, and one of the sources, or of the tables between, is withheld, all of them
+    are.
     """
-    from airflow_lineage_provider.answers.cells import CellsOf
+    from airflow_lineage_provider.answers.cells import NO_CALL, CellsOf
 
     found = CellsOf(explanation, udf).carried
     names = explanation.reasons[udf].rows.column_names[1:-2]
     if isinstance(found, str):
-        return all_withheld(discretion, [(column, name) for name, one in explanation.sources.items() for column in one.rows.column_names])
+        columns = [(column, name) for name, rows in _tables(explanation) for column in _all_names(rows)]
+        # (A plan that is known, and calls no such UDF, gives the argument no other name.)
+        return all_withheld(discretion, [one for one in columns if found != NO_CALL or not discretion.withholds(one[0])])
     behind = dict(zip(names, found, strict=True))
 
     def matching(withholds: Callable[[str, str], bool]) -> tuple[str, ...]:
@@ -113,11 +116,10 @@ def arguments_withheld(explanation: Explanation, udf: str, discretion: Discretio
 
 
 def all_withheld(discretion: Discretion, columns: Sequence[tuple[str, str]]) -> Discretion:
-    """Everything, where one of these columns, each with its table, is withheld that its name alone would not be."""
-    by_table = [one for one in columns if discretion.withholds(*one) and not discretion.withholds(one[0])]
-    if any(discretion.hides(*one) for one in by_table):
+    """Everything, where one of these columns, each with its table, is withheld: what has its values may have any name."""
+    if any(discretion.hides(*one) for one in columns):
         return Discretion(hide=("*",))
-    return Discretion(mask=("*",)) if by_table else NO_DISCRETION
+    return Discretion(mask=("*",)) if any(discretion.masks(*one) for one in columns) else NO_DISCRETION
 
 
 def _judged(explanation: Explanation, one: Blanked) -> str:
@@ -228,12 +230,16 @@ def _all_names(table: pa.Table) -> Iterator[str]:
 
 def _names(explanation: Explanation) -> Iterator[tuple[str, str]]:
     """The names of all columns, arguments and features, with the tables that they are of."""
-    others = [*explanation.sources.items(), *explanation.intermediate.items()]
-    for name, table in [("", explanation.target), *((name, one.rows) for name, one in others)]:
+    for name, table in [("", explanation.target), *_tables(explanation)]:
         yield from ((column, name) for column in _all_names(table))
     for made in explanation.reasons.values():
         yield from ((name, "") for name in made.rows.column_names[1:-2])
         yield from ((name, "") for name in _feature_names(made))
+
+
+def _tables(explanation: Explanation) -> list[tuple[str, pa.Table]]:
+    """The source tables, and those between."""
+    return [(name, one.rows) for name, one in [*explanation.sources.items(), *explanation.intermediate.items()]]
 
 
 def _feature_names(made: Reasons) -> set[str]:

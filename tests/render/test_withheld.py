@@ -33,6 +33,7 @@ from airflow_lineage_provider.reasons.features import Feature, Names
 from airflow_lineage_provider.recording import RecordedPlan, RecordedSource, carried_by_plan
 from airflow_lineage_provider.records.versions import NoVersion
 from airflow_lineage_provider.render.html import to_html
+from airflow_lineage_provider.render.sentence import answer as in_sentence
 from airflow_lineage_provider.render.withheld import lineage_rows_shown, shown, table_shown, why_not_shown
 from airflow_lineage_provider.rewrite.segment import segment
 from airflow_lineage_provider.tracing.trace import TracingQuery
@@ -321,3 +322,24 @@ def test_a_value_of_an_unknown_name_may_be_any() -> None:
         _dropped(), rows=pa.table({"id": [1]}), asked="true", fates=Fates(ways=(way,), rows=1), carried=carried_by_plan(_renamed())
     )
     assert str(SECRET) not in json.dumps(found.to_dict(mask=["client.ssn"]))
+
+
+def test_the_arguments_of_a_udf_of_an_earlier_run_may_be_withheld_columns_by_other_names() -> None:
+    """Whatever the pattern says of the source's name."""
+    reason = payload.Attributions((payload.Attribution("number", SECRET, 0.5),), 0.0, 0.5)
+    judged = Reasons(examples.reasons({"number": [SECRET]}, ["Reject"], [reason]))
+    runs = {"judge": "01JEARLIER"}
+    for pattern in ("ssn", "client.ssn", "s?n"):
+        for how in ({"hide": [pattern]}, {"mask": [pattern]}):
+            assert str(SECRET) not in json.dumps(answer(reasons={"judge": judged}, runs=runs).to_dict(**how)["reasons"])
+    assert str(SECRET) in json.dumps(answer(reasons={"judge": judged}, runs=runs).to_dict(mask=["other"])["reasons"])
+
+
+def test_nothing_is_said_to_have_counted_most_beside_what_is_withheld() -> None:
+    features = (("income", 2200, 0.25), ("ssn", SECRET, 0.5))
+    reason = payload.Attributions(tuple(payload.Attribution(*one) for one in features), 0.0, 0.75, label="Reject")
+    one = answer(reasons={"judge": Reasons(examples.reasons({"income": [2200], "ssn": [SECRET]}, ["Reject"], [reason]))})
+    two = answer(reasons={"judge": Reasons(examples.reasons({"income": [2200] * 2, "ssn": [SECRET] * 2}, ["Reject"] * 2, [reason] * 2))})
+    assert "mostly because ssn = 777123 (+0.50)" in in_sentence(one)
+    assert in_sentence(shown(one, mask=["ssn"])) == "Reject; of what is shown, income = 2200 (+0.25) counted most."
+    assert in_sentence(shown(two, mask=["ssn"])) == "2 Reject; of what is shown, income counted most."
