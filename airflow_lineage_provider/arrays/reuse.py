@@ -182,7 +182,7 @@ class Operation:
         rows = _with_outputs(variables, np.array(list(map(_sides, made)), dtype=np.int64))
         if rows is None or not _is_determined(rows[:-1], spare or 0):
             return None
-        if spare is not None and not self._reach.covers(rows, [*told, shapes], variables.shape[1] - 1):
+        if spare is not None and not self._reach.covers(rows, [*told, shapes], made, variables.shape[1] - 1):
             return None
         calls = [known.relations for known in told.values()]
         found = [_grown([call[at] for call in calls], rows, *pair) for at, pair in enumerate(itertools.product(outputs, shapes))]

@@ -151,13 +151,15 @@ OPERATIONS: Mapping[str, Operation] = {
 
 @dataclass(frozen=True)
 class Threshold:
-    """An operation whose lineage begins another piece where a dimension, or how much longer one is than another, passes a number.
+    """An operation whose lineage begins another piece where a dimension, a number of cells, or how much longer one is than another (or than
+    a multiple of it, or than two) passes a number.
 
-    :ivar made: gives the pairs from the input's shape and the number.
+    :ivar made: gives the pairs from the input's shape and the number. :ivar numbers: from the least to the greatest.
     """
 
     made: Callable[[Shape, int], Pairs]
     rank: int
+    numbers: tuple[int, int] = (4, 30)
 
 
 def _moved_from(source: Shape, at: Callable[[Ints], Ints]) -> Pairs:
@@ -169,7 +171,24 @@ def _masked(source: Shape, mask: Ints) -> Pairs:
     return moved(lambda a: np.where(mask, a, -1), source)
 
 
+def _places(source: Shape) -> Ints:
+    """Of each cell of a picture its number in this."""
+    return np.arange(source[1] * source[2]).reshape(source[1:])
+
+
+def _to_ratio(source: Shape, ratio: int) -> Pairs:
+    """The columns up to so many times as many as there are rows."""
+    return moved(lambda a: a[:, : ratio * len(a)], source)
+
+
 THRESHOLDS: Mapping[str, Threshold] = {
+    "to a ratio": Threshold(_to_ratio, 2, (2, 5)),
+    "mask to a ratio": Threshold(lambda s, n: _masked(s, np.arange(s[1]) < n * np.arange(1, s[0] + 1)[:, None]), 2, (2, 5)),
+    "square part": Threshold(lambda s, n: moved(lambda a: a[: min(a.shape)], s), 2),
+    "last of the diagonal": Threshold(lambda s, n: listed(s, s, lambda at: [(min(s) - 1, min(s) - 1)]), 2),
+    "first of each picture": Threshold(lambda s, n: moved(lambda a: a.reshape(len(a), -1)[:, : 2 * n], s), 3),
+    "mask of each picture": Threshold(lambda s, n: moved(lambda a: np.where(_places(s) < 2 * n, a, -1), s), 3),
+    "longer than two": Threshold(lambda s, n: moved(lambda a: a[: max(s[1] + s[2] - s[0] + n - 4, 0)], s), 3, (2, 9)),
     "tril": Threshold(lambda s, n: _masked(s, np.tri(s[0], s[1], n, dtype=bool)), 2),
     "triu": Threshold(lambda s, n: _masked(s, ~np.tri(s[0], s[1], -n, dtype=bool)), 2),
     "diagonal": Threshold(lambda s, n: moved(np.diagonal, s, n), 2),

@@ -88,7 +88,7 @@ SAID: Any = {}
         (lambda shape: moved(np.roll, shape, 1), [(4,), (6,), (9,)], (18,)),
         (lambda shape: moved(np.tile, shape, 2), [(4,), (6,), (9,)], (18,)),
         (lambda shape: moved(np.repeat, shape, 2), [(4,), (6,), (9,)], (18,)),
-        (lambda shape: moved(np.repeat, shape, 3, 1), SHAPES, (12, 4)),
+        (lambda shape: moved(np.repeat, shape, 3, 1), SHAPES, (14, 9)),
         (lambda shape: windows(shape, 3, 1), [(6,), (7,), (9,)], (18,)),
         (lambda shape: multiplied(shape, 4, left=True), SHAPES, (12, 13)),
         (lambda shape: moved(lambda a: a[..., 0], shape), [(4, 3), (6, 3), (9, 3)], (18, 3)),
@@ -396,8 +396,10 @@ def test_a_threshold_is_not_jumped_over(name: str, args: Any) -> None:
     calls, operation = Calls(), THRESHOLDS[name]
     sizes = (4, 5, 7, 8, 6, 9, 60, 30, 45, 58, 11, 22, 40, 16, 36, 59, 13, 21)
     for at, size in enumerate(sizes):
-        shape = (size,) if operation.rank == 1 else (size, sizes[at - 5])
-        calls.call(name, lambda one: operation.made(one, 10), shape, args=args)
+        shape = (
+            (size,) if operation.rank == 1 else (size, sizes[at - 5]) if operation.rank == 2 else (size // 3, sizes[at - 5] // 4, size // 5)
+        )
+        calls.call(name, lambda one: operation.made(one, 10), tuple(max(side, 4) for side in shape), args=args)
 
 
 def test_a_triangle_that_comes_to_touch_the_other_side_is_another_piece() -> None:
@@ -420,18 +422,96 @@ def test_a_triangle_that_comes_to_touch_the_other_side_is_another_piece() -> Non
     ]
     reused = [calls.call("tril", lambda one: operation.made(one, 10), shape, args={"k": 10}) for shape in shapes]
     assert not any(reused[9:12])
-    assert Reach.of('["tril", {"k": 10}]') == Reach(cuts=(4, 5, 6, 9, 10, 11, 19, 20, 21), last=22, offset=11)
+    ratios = ((1, 1), (1, 10), (10, 1))
+    assert Reach.of('["tril", {"k": 10}]') == Reach(cuts=(4, 5, 6, 9, 10, 11, 19, 20, 21), last=22, offset=11, ratios=ratios)
+    assert Reach.of('["resized", {"by": 0.75, "to": "1e-999999"}]').ratios == ((1, 1), (3, 4), (4, 3))
 
 
-@drawn(40, one_in=4, name=st.sampled_from(sorted(THRESHOLDS)), number=st.integers(4, 30), is_said=st.booleans(), data=st.data())
-def test_no_threshold_is_ever_jumped_over(name: str, number: int, is_said: bool, data: st.DataObject) -> None:
+def of_each_picture(shape: Shape) -> tuple[Shape, Any]:
+    """The first 200 cells of each."""
+    return moved(lambda a: a.reshape(len(a), -1)[:, :200], shape)
+
+
+def masked_picture(shape: Shape) -> tuple[Shape, Any]:
+    """The first 200 cells of each picture where they are."""
+    places = np.arange(shape[1] * shape[2]).reshape(shape[1:])
+    return moved(lambda a: np.where(places < 200, a, -1), shape)
+
+
+PICTURES = [
+    (5, 8, 24), (6, 24, 8), (7, 9, 22), (5, 22, 9), (9, 7, 28), (8, 28, 7), (7, 10, 19), (9, 19, 10), (6, 14, 14), (9, 12, 16), (5, 16, 12),
+    (8, 13, 15), (10, 15, 13), (6, 8, 9), (9, 9, 8), (7, 10, 8), (8, 13, 9), (9, 11, 17), (5, 17, 11), (7, 15, 15), (8, 16, 14),
+]  # fmt: skip
+GROWING_LONGER = [(20, 50), (22, 50), (45, 50), (55, 50)]
+
+
+@pytest.mark.parametrize(
+    ("made", "shapes", "args"),
+    [
+        (lambda shape: listed(shape, shape, lambda at: [(min(shape) - 1, 0)]), GROWING_LONGER, {}),
+        (lambda shape: listed(shape, shape, lambda at: [(min(shape) - 1, 0)]), GROWING_LONGER, None),
+        (lambda shape: listed(shape, shape, lambda at: [at] if at[0] < min(shape) else []), GROWING_LONGER, {}),
+        (lambda shape: listed(shape, shape, lambda at: [at] if at[1] < min(shape) else []), [one[::-1] for one in GROWING_LONGER], {}),
+        (masked_picture, PICTURES, {"first": 200}),
+        (masked_picture, PICTURES, None),
+        (of_each_picture, PICTURES, {"first": 200}),
+        *(
+            (
+                lambda shape: listed(shape, shape, lambda at: [at] if at[1] < 2 * shape[0] else []),
+                [(10, 12), (12, 15), (14, 13), (20, 18), (16, 22), (10, 24)],
+                args,
+            )
+            for args in ({"ratio": 2}, {"ratio": 0.5}, None)
+        ),
+        (
+            lambda shape: listed(shape, shape, lambda at: [at] if 2 * at[1] < 3 * shape[0] else []),
+            [(20, 12), (22, 15), (24, 13), (20, 18), (26, 20), (21, 25), (18, 30)],
+            {"ratio": 1.5},
+        ),
+        (
+            lambda shape: listed(shape, shape, lambda at: [at] if at[0] < shape[1] + shape[2] else []),
+            [(9, 5, 6), (8, 6, 5), (10, 7, 6), (9, 6, 7), (11, 7, 7), (12, 5, 6)],
+            {},
+        ),
+    ],
+)  # fmt: skip
+def test_what_sides_are_beside_each_other_is_not_jumped_over(made: Made, shapes: list[Shape], args: Any) -> None:
+    """Beside one that is always the same, a multiple, or two together; and the number of cells of some axes. The last is another piece."""
+    calls = Calls()
+    assert not [calls.call("made", made, shape, args=args) for shape in shapes][-1]
+
+
+def test_where_nobody_says_what_it_hangs_on_only_sizes_within_the_hull_are_known() -> None:
+    calls = Calls()
+    corners = [(20, 20), (20, 60), (60, 20), (61, 62), (40, 39), (30, 45), (50, 33), (37, 52), (44, 28)]
+    for shape in corners:
+        calls.call("flip", lambda one: moved(np.flip, one), shape)
+    assert calls.call("flip", lambda one: moved(np.flip, one), (41, 42))
+    for outside in ((20, 61), (62, 40), (19, 30)):
+        assert not calls.call("flip", lambda one: moved(np.flip, one), outside)
+
+
+def test_the_one_threshold_that_would_fit_all_calls_is_tried() -> None:
+    """Of two numbers that grow together, as far as is known, but for the one call that lies between: however far the calls lie apart."""
+    rows = np.array([(1, 10, 0), (1, 20, 0), (1, 30, 0), (1, 6_000, 4_766), (1, 6_500, 5_266), (1, 9_000, 7_766), (1, 900, 41)])
+    lengths = [((int(one),),) for one in rows[:, 1]]
+    assert (np.maximum(rows[:-1, 1] - 1_234, 0) == rows[:-1, 2]).all()
+    assert not Reach.of('["made", null]').covers(rows, lengths, [((int(one),),) for one in rows[:, 2]], 1)
+
+
+@drawn(40, one_in=4, name=st.sampled_from(sorted(THRESHOLDS)), is_said=st.booleans(), data=st.data())
+def test_no_threshold_is_ever_jumped_over(name: str, is_said: bool, data: st.DataObject) -> None:
+    """Also where one of the dimensions is always the same."""
     calls, operation = Calls(), THRESHOLDS[name]
-    most = 70 if operation.rank == 1 else 44
-    near = [one for one in (number - 1, number, number + 1, 2 * number, 2 * number + 1, number // 2) if 0 < one <= most]
+    number, most = data.draw(st.integers(*operation.numbers)), {1: 70, 2: 44, 3: 13}[operation.rank]
+    near = [one for one in (number - 1, number, number + 1, 2 * number, 2 * number + 1, number // 2, most) if 0 < one <= most]
     sides = st.tuples(*[st.one_of(st.integers(1, most), st.sampled_from(near))] * operation.rank)
     shapes = data.draw(st.lists(sides, min_size=5, max_size=24))
     if data.draw(st.booleans()):
         shapes = sorted(shapes, reverse=data.draw(st.booleans()))
+    if operation.rank > 1 and data.draw(st.booleans()):
+        at = data.draw(st.integers(0, operation.rank - 1))
+        shapes = [(*shape[:at], shapes[0][at], *shape[at + 1 :]) for shape in shapes]
     for shape in shapes:
         calls.call(name, lambda one: operation.made(one, number), shape, args={"n": number} if is_said else None)
 
