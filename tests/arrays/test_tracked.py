@@ -143,6 +143,8 @@ def test_a_large_image_costs_what_is_asked() -> None:
         lambda a: np.histogram(a),
         lambda a: np.add(a, 1, where=a.values > 3, out=np.zeros(a.shape)),
         lambda a: np.add(a, 1, where=MASKED > 3),
+        lambda a: np.add(a[0, :2], 1, where=[a[0, 0] > 3, False]),
+        lambda a: np.add([1.0, 2.0], a[0, 0], where=(True, a[0, 1] > 3)),
         lambda a: np.put(a, 0, 1),
         lambda a: np.sum(a, where=a > 3),
         lambda a: np.take(a.values, (a[0] * 0).astype(int)),

@@ -31,7 +31,7 @@ def computed(ufunc: np.ufunc, way: str, inputs: Sequence[Any], options: Mapping[
         raise NotTracked(f"numpy.{ufunc.__name__}.{way} of a tracked array has no known lineage: {WAYS_OUT}")
     if any(one is not None for one in options.get("out", ())):
         raise NotTracked(f"numpy.{ufunc.__name__} with out= (or {ufunc.__name__} in place, as by +=) writes into an array; leave it out")
-    if any(map(hidden_in, inputs)):
+    if any(map(hidden_in, (*inputs, options.get("where")))):
         raise NotTracked(f"numpy.{ufunc.__name__} of a list with tracked arrays has no known lineage: stack() them")
     is_chosen = way == "__call__" and ufunc.signature is None and options.get("where", True) is not True
     tracked = [name for name, value in options.items() if tracked_in(value) and not (is_chosen and name == "where")]
