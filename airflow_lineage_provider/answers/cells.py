@@ -72,12 +72,14 @@ class Looked:
     """An argument of a decision that has, or may have, the value whose cells were asked for.
 
     :ivar met: the parts of the reason that are about some of these cells.
-    :ivar unfit: why the argument has no such cells, so that none of the reason is: they are of another array.
+    :ivar unfit: why the array that was made of the argument has no such cells: they are of another array, of another column or of this one.
+    :ivar columns: where the argument may stand; None for a column that is not known.
     """
 
     argument: str
     met: tuple[Met, ...] = ()
     unfit: str = ""
+    columns: frozenset[str | None] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -234,15 +236,16 @@ def _may_be(place: Place, source: str, rows: Collection[int], column: str | None
 def _looked(row: Sequence[Any], reason: Traced, of: ArraySource, places: Sequence[Place], cells: Any) -> Looked:
     from airflow_lineage_provider.arrays.selection import selected
 
+    columns = frozenset(None if one.guarantee == "unavailable" else one.column for one in places)
     try:
         asked = selected(cells, of.argument, of.shape)
     except InvalidCells as problem:
-        return Looked(of.argument, unfit=str(problem))
+        return Looked(of.argument, unfit=str(problem), columns=columns)
     found: list[Met] = []
     for path, part in itertools.product(of.paths, reason.parts()):
         region = of.cells(path, part.region)
         found += _met(row, of.argument, path, part, places, (region.common(asked).count, region.count))
-    return Looked(of.argument, tuple(found))
+    return Looked(of.argument, tuple(found), columns=columns)
 
 
 def _met(

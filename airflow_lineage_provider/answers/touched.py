@@ -30,8 +30,9 @@ class Touched:
         its ``derivation`` (`Lineage.derivation`), ``value`` what was decided, as text; ``cells`` how many of those asked for stand behind
         along the ``path``, NULL where all of the value does.
     :ivar derivations: how many answers were looked at.
-    :ivar remarks: decisions of which it is not known whether the cells stand behind them, and answers that cannot be read; arguments that
-        have no such cells, as they stand in another column, are ``exact``.
+    :ivar remarks: decisions of which it is not known whether the cells stand behind them, and answers that cannot be read. Arguments that
+        have no such cells are ``exact`` where they stand in other columns than those that have; of the same column somebody else has made
+        another array, and which of its cells these are is ``unavailable``.
     """
 
     decisions: pa.Table
@@ -76,8 +77,9 @@ def touched(
             found.add(one, udf, table, _matching(rows, row), column, cells)
     if known and not any(known):
         raise InvalidTarget(f"no answer has all of the columns {', '.join(map(shown, wanted))} of {table}")
-    if found.unfit and not found.has_fitting:
-        raise InvalidCells(found.unfit[0])
+    if found.unfit and not found.fitting:
+        raise InvalidCells(found.unfit[0][1].unfit)
+    found.note_unfit()
     return Touched(decisions=_table(found.decisions), derivations=len(known), remarks=tuple(dict.fromkeys(found.remarks)))
 
 
@@ -92,13 +94,14 @@ def _matching(rows: pa.Table, row: Mapping[str, Any]) -> frozenset[int]:
 class _Found:
     """What was found so far.
 
-    :ivar unfit: why arguments have no such cells as were asked for. :ivar has_fitting: one has.
+    :ivar unfit: arguments that have no such cells as were asked for, and whose they are.
+    :ivar fitting: the columns of those that have; None for one that is not known.
     """
 
     decisions: list[dict[str, Any]] = field(default_factory=list)
     remarks: list[Guarantee] = field(default_factory=list)
-    unfit: list[str] = field(default_factory=list)
-    has_fitting: bool = False
+    unfit: list[tuple[str, Looked]] = field(default_factory=list)
+    fitting: set[str | None] = field(default_factory=set)
 
     def remark(self, level: Literal["exact", "unavailable"], cause: str) -> None:
         self.remarks.append(Guarantee(level=level, cause=cause))
@@ -114,15 +117,23 @@ class _Found:
 
     def _add(self, one: Explanation, udf: str, looked: Looked, where: str) -> None:
         if looked.unfit:
-            self.unfit.append(looked.unfit)
-            self.remark("exact", f"{where} is not about these cells by its argument {shown(looked.argument)}: {looked.unfit}")
+            self.unfit.append((where, looked))
             return
-        self.has_fitting = True
+        self.fitting |= looked.columns
         for met in looked.met:
             if met.place.source is None:
                 self.remark("unavailable", f"{where}: {met.place.cause}")
             else:
                 self.decisions.append(_decision(one, udf, met))
+
+    def note_unfit(self) -> None:
+        """Whether what has no such cells is about others than those that have: all of both stand in columns that are known, none in one."""
+        for where, looked in self.unfit:
+            by = f"by its argument {shown(looked.argument)}: {looked.unfit}"
+            if None in looked.columns | self.fitting or looked.columns & self.fitting:
+                self.remark("unavailable", f"{where} may be about these cells, of which it has made another array, {by}")
+            else:
+                self.remark("exact", f"{where} is not about these cells {by}")
 
 
 def _decision(one: Explanation, udf: str, met: Met) -> dict[str, Any]:

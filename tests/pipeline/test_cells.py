@@ -302,6 +302,48 @@ def test_what_touches_a_row_of_which_reasons_are_about_several_columns(
         log.touching("photos", {"id": 1}, column="nothing", limit=1)
 
 
+def test_what_touches_a_column_of_which_two_udfs_make_different_arrays(
+    lineage: Lineage, tables: dict[str, str], store: Store, spark: SparkSession, tmp_path: Path
+) -> None:
+    """One decodes a photo in grey, another in colours: cells of the first are none of the second, which may be about these all the same."""
+
+    @reasoned_udf("boolean", name="is_bright_grey")
+    def is_bright_grey(photo: Any) -> bool:
+        return bool(np.array(photo).mean() > 2)
+
+    @is_bright_grey.with_reason
+    def _(photo: Any) -> Any:
+        grey = arrays.source("photo", np.array(photo).reshape(4, 4))
+        return is_bright_grey(photo), arrays.traced(payload.Mask.of(grey.values > 2, "bright"), on=grey)
+
+    @reasoned_udf("boolean", name="is_red")
+    def is_red(photo: Any) -> bool:
+        return bool(np.array(photo)[0] > 2)
+
+    @is_red.with_reason
+    def _(photo: Any) -> Any:
+        colours = arrays.source("photo", np.array(photo).reshape(4, 2, 2))
+        return is_red(photo), arrays.traced(payload.Mask.of(colours.values > 2, "red"), on=colours)
+
+    for udf in (is_bright_grey, is_red):
+        udf.register(spark)
+    spark.createDataFrame([(1, [9.0] * 8 + [0.0] * 8, "good")], "id int, photo array<double>, told string").write.parquet(
+        f"{tmp_path}/shots"
+    )
+    spark.read.parquet(f"{tmp_path}/shots").createOrReplaceTempView("shots")
+    explained(lineage, "SELECT id, is_bright_grey(photo) AS b, is_red(photo) AS r, praises(told) AS p FROM shots", "id = 1")
+    log = Lineage(store=store).arrays
+    corner = np.zeros((4, 4), dtype=bool)
+    corner[0, 1] = True
+    found = log.touching("shots", {"id": 1}, corner, limit=1)
+    assert [(one["udf"], one["cells"]) for one in found.decisions.to_pylist()] == [("is_bright_grey", 1)]
+    told = {one.cause.split()[0]: one.level for one in found.remarks}
+    assert told == {"is_red": "unavailable", "praises": "exact"}
+    assert found.guarantee.level == "unavailable"
+    both = log.touching("shots", {"id": 1}, np.s_[0:1], column="photo", limit=1)
+    assert ({one["udf"] for one in both.decisions.to_pylist()}, both.guarantee.level) == ({"is_bright_grey", "is_red"}, "exact")
+
+
 def test_the_demos_page_of_photographs(lineage: Lineage, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The face's pixels stand over the photograph itself; in the other one there are none."""
     monkeypatch.setenv("AIRFLOW_LINEAGE_IMAGE_ROOTS", str(photographs()))
