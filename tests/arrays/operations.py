@@ -167,7 +167,7 @@ def _moved_from(source: Shape, at: Callable[[Ints], Ints]) -> Pairs:
     return moved(lambda a: a[at(np.arange(len(a)))], source)
 
 
-def _masked(source: Shape, mask: Ints) -> Pairs:
+def _masked(source: Shape, mask: Any) -> Pairs:
     return moved(lambda a: np.where(mask, a, -1), source)
 
 
