@@ -226,7 +226,9 @@ class KeptInStore:
         shapes, found = self._asked(lambda store: store.known_arrays(names, pairs, read.keys()))
         tables = {one.id: read[one.id] if one.content is None else _opened(pair, one, shapes) for pair, one in found.items()}
         self._keep(tables)
-        return Known(shapes, {pair: Link(tables[one.id], one.turned, one.guarantee, one.operation) for pair, one in found.items()})
+        return Known(
+            shapes, {pair: Link(tables[one.id], one.turned, one.guarantee, one.operation, one.cause) for pair, one in found.items()}
+        )
 
     def names(self, most: int) -> list[str]:
         return self._asked(lambda store: store.array_names(most))

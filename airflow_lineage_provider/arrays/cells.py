@@ -23,12 +23,14 @@ class Cells:
     :ivar guarantee: ``exact``; ``superset``, some of these cells may be no part of the answer; or ``unavailable``, others may be. It is the
         weakest of the relations on the way.
     :ivar hops: how each hop of the path went.
+    :ivar cause: why the guarantee is weaker than was said of the relations, if it is.
     """
 
     array: str
     region: Region
     guarantee: str
     hops: tuple[Hop, ...]
+    cause: str = ""
 
     def __repr__(self) -> str:
         return f"Cells(array={self.array!r}, shape={self.shape}, count={self.count:,}, guarantee={self.guarantee!r})"

@@ -28,6 +28,25 @@ def weakest(guarantees: Iterable[str]) -> str:
     return max(guarantees, key=GUARANTEES.index, default=GUARANTEES[0])
 
 
+_SIGN = "2:"
+"""Before the operation of a link that is kept: by which rule it may have been reused. JSON begins otherwise."""
+UNPROVEN = (
+    "an earlier release may have reused this lineage at sizes for which no capture spoke; drop the output, and register its operation again"
+)
+
+
+def signed(operation: str) -> str:
+    """A link's operation as it is kept."""
+    return f"{_SIGN}{operation}" if operation else ""
+
+
+def unsigned(kept: str, guarantee: str) -> tuple[str, str, str]:
+    """A link's operation, what the link is worth, and why, if that is less than was said: without a sign nobody knows how it was reused."""
+    if kept.startswith(_SIGN):
+        return kept.removeprefix(_SIGN), guarantee, ""
+    return (kept, GUARANTEES[-1], UNPROVEN) if kept else ("", guarantee, "")
+
+
 _FEW = 16
 """So few rows need no second look."""
 _SAMPLE = 4096
@@ -40,12 +59,14 @@ class Link:
 
     :ivar table: its rows are boxes of output cells or, where ``turned``, of input cells.
     :ivar operation: what made the output, with its arguments, as JSON; empty where that was not said.
+    :ivar cause: why the guarantee is weaker than was said, if it is.
     """
 
     table: Relation
     turned: bool
     guarantee: str
     operation: str = ""
+    cause: str = ""
 
     def step(self, backward: bool) -> Step:
         """Going from the output to the input, or the other way."""

@@ -206,7 +206,8 @@ class Log:
         found = sorted(answers, key=lambda one: (one.cells.count, one.names))
         together = Region(shape, parts=joined([one.cells.region.boxes for one in found]))
         hops = tuple(hop for one in found for hop in one.cells.hops)
-        return Traced(Cells(to, together, weakest(one.cells.guarantee for one in found), hops), tuple(found))
+        cause = next((one.cells.cause for one in found if one.cells.cause), "")
+        return Traced(Cells(to, together, weakest(one.cells.guarantee for one in found), hops, cause), tuple(found))
 
     def _full(self, name: str) -> str:
         """The name by which an array is kept."""
@@ -274,7 +275,8 @@ class Log:
     def _asked(self, names: tuple[str, ...], region: Region, merge: bool, known: Known) -> Cells:
         links = [self._between(*pair, known) for pair in itertools.pairwise(names)]
         region, hops = follow([one.step(backward) for one, backward in links], names, region, merge=merge)
-        return Cells(names[-1], region, weakest(one.guarantee for one, _ in links), hops)
+        cause = next((one.cause for one, _ in links if one.cause), "")
+        return Cells(names[-1], region, weakest(one.guarantee for one, _ in links), hops, cause)
 
     def _between(self, start: str, end: str, known: Known) -> tuple[Link, bool]:
         """The link between two neighbours of a path, and whether it is gone backward."""

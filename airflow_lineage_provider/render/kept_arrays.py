@@ -71,7 +71,8 @@ def cells_dict(found: Cells, limit: int) -> dict[str, Any]:
 def cells_view(found: Cells, limit: int) -> list[Any]:
     """What a question led to: how many cells, and the boxes that they are."""
     boxes = found.boxes
-    lines = [f"{found.count:,} cells of {visible(found.array)} {_shape(found.shape)}, {found.guarantee}"]
+    worth = f"{found.guarantee}: {found.cause}" if found.cause else found.guarantee
+    lines = [f"{found.count:,} cells of {visible(found.array)} {_shape(found.shape)}, {worth}"]
     lines += [f"  [{', '.join(f'{start}:{stop}' for start, stop in box)}]" for box in boxes[:limit].tolist()]
     if len(boxes) > limit:
         lines.append(f"  … {len(boxes) - limit:,} more boxes")

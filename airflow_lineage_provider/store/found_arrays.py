@@ -11,6 +11,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from airflow_lineage_provider.arrays.link import unsigned
 from airflow_lineage_provider.arrays.operation_codec import decode_operation
 from airflow_lineage_provider.arrays.reuse import Operation
 from airflow_lineage_provider.errors import RelationDamaged, RelationTooNew
@@ -67,13 +68,14 @@ def edges(connection: sa.Connection, starts: Iterable[str]) -> list[tuple[str, s
 class FoundRelation:
     """A relation between two arrays, as it is kept; ``content`` is None where it was not wanted.
 
-    :ivar turned: whether it goes from the output to the source.
+    :ivar turned: whether it goes from the output to the source. :ivar cause: why it is worth less than was said, if it is.
     """
 
     id: int
     turned: bool
     guarantee: str
     operation: str
+    cause: str
     content: bytes | None
 
 
@@ -108,7 +110,8 @@ def known(
     for row in rows:
         if row.id is not None:
             bytes_of = None if row.content is None else bytes(row.content)
-            found[row.name, by_digest[row.output]] = FoundRelation(row.id, row.turned, row.guarantee, row.operation, bytes_of)
+            operation, guarantee, cause = unsigned(row.operation, row.guarantee)
+            found[row.name, by_digest[row.output]] = FoundRelation(row.id, row.turned, guarantee, operation, cause, bytes_of)
     return {row.name: tuple(row.shape) for row in rows}, found
 
 
@@ -172,8 +175,13 @@ def _with_relations(connection: sa.Connection, query: sa.Select[Any]) -> list[St
     told = [_relations.c[name] for name in ("guarantee", "operation", "rows")]
     size = sa.func.octet_length(_relations.c.content).label("bytes")
     asked = _named(*ends.values(), *told, size).where(sa.or_(_relations.c.source.in_(own), _relations.c.output.in_(own)))
-    relations = [StoredRelation(**one) for one in connection.execute(asked.order_by(_relations.c.id)).mappings()]
+    relations = [_stored(dict(one)) for one in connection.execute(asked.order_by(_relations.c.id)).mappings()]
     return [_array(row, relations) for row in rows]
+
+
+def _stored(row: dict[str, Any]) -> StoredRelation:
+    row["operation"], row["guarantee"], _ = unsigned(row["operation"], row["guarantee"])
+    return StoredRelation(**row)
 
 
 def _array(row: Mapping[Any, Any], relations: list[StoredRelation]) -> StoredArray:

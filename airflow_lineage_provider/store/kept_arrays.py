@@ -11,7 +11,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from airflow_lineage_provider.arrays.codec import encode
 from airflow_lineage_provider.arrays.keeping import Said, check_no_circle, check_shape_is, said_already
-from airflow_lineage_provider.arrays.link import Link
+from airflow_lineage_provider.arrays.link import Link, signed
 from airflow_lineage_provider.arrays.operation_codec import encode_operation
 from airflow_lineage_provider.arrays.owner import Owner
 from airflow_lineage_provider.errors import DerivationNotFound, UnknownArray
@@ -94,7 +94,8 @@ def _check_known(connection: sa.Connection, said: Said) -> None:
 
 def _enter_relation(connection: sa.Connection, pair: tuple[str, str], link: Link, content: bytes) -> None:
     source, output = map(digest, pair)
-    values = {"turned": link.turned, "guarantee": link.guarantee, "operation": link.operation, "rows": len(link.table), "content": content}
+    told = {"turned": link.turned, "guarantee": link.guarantee, "operation": signed(link.operation)}
+    values = told | {"rows": len(link.table), "content": content}
     entered = insert(_relations).values(source=source, output=output, **values).on_conflict_do_nothing()
     if connection.execute(entered.returning(_relations.c.id)).scalar() is not None:
         return

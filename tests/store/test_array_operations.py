@@ -129,6 +129,28 @@ def test_what_an_older_release_knew_is_captured_again(lineage: Lineage) -> None:
     assert not summed(lineage.arrays, 4, "c")
 
 
+def test_what_an_older_release_may_have_reused_is_not_told_as_exact(lineage: Lineage) -> None:
+    """Its links do not say by which rule they were reused; relations that were given are what they were."""
+    summed(lineage.arrays, 4, "a")
+    make(lineage.arrays, A=(4, 5))
+    lineage.arrays.lineage("A", "a 4", [(0, 0, 0, 0)])
+    for path in (["a 4 sums", "a 4"], ["a 4", "A"]):
+        assert lineage.arrays.prov_query(path, 0 if len(path[0]) > 3 else (0, 0)).guarantee == "exact"
+    sql(lineage.store.url, "UPDATE lineage.array_relations SET operation = substr(operation, 3) WHERE operation <> ''")
+    log = another(lineage).arrays
+    found = log.prov_query(["a 4 sums", "a 4"], 0)
+    assert (found.count, found.guarantee) == (5, "unavailable")
+    assert "register its operation again" in found.cause
+    assert log.trace("a 4 sums", 0, to="A").cells.cause == found.cause
+    assert {one.operation: one.guarantee for one in log.kept_array("a 4 sums").relations} == {'["sum", {"axis": 1}]': "unavailable"}
+    given = log.prov_query(["a 4", "A"], (0, 0))
+    assert (given.guarantee, given.cause) == ("exact", "")
+    log.drop("a 4 sums")
+    log.array("a 4 sums", (4,))
+    log.register_operation("sum", ["a 4"], ["a 4 sums"], args={"axis": 1}, capture=[(0, 0, 0)])
+    assert log.prov_query(["a 4 sums", "a 4"], 0).guarantee == "exact"
+
+
 def test_what_hangs_on_values_is_known_for_the_same_values_in_another_process(lineage: Lineage) -> None:
     make(lineage.arrays, A=(3,), B=(3,), C=(3,), D=(3,), E=(3,))
     values = np.array([3.0, 1.0, 2.0])
