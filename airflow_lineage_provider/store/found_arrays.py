@@ -75,8 +75,8 @@ class FoundRelation:
     turned: bool
     guarantee: str
     operation: str
-    cause: str
     content: bytes | None
+    cause: str = ""
 
 
 def _known() -> sa.Select[Any]:
@@ -111,7 +111,7 @@ def known(
         if row.id is not None:
             bytes_of = None if row.content is None else bytes(row.content)
             operation, guarantee, cause = unsigned(row.operation, row.guarantee)
-            found[row.name, by_digest[row.output]] = FoundRelation(row.id, row.turned, guarantee, operation, cause, bytes_of)
+            found[row.name, by_digest[row.output]] = FoundRelation(row.id, row.turned, guarantee, operation, bytes_of, cause)
     return {row.name: tuple(row.shape) for row in rows}, found
 
 
