@@ -95,7 +95,7 @@ def call(
         verify_sketches=verify_sketches,
     )  # fmt: skip
     check_parameters(function, request.params, name)
-    known = completed(lineage, request, name_of_writes, earlier_tries, progress) if settings.capture_required() else None
+    known = completed(lineage, request, earlier_tries, progress) if settings.capture_required() else None
     if known is not None:
         return Called(written=tuple(known[:-1]), result=known[-1])
     recording = lineage.recording(
@@ -118,6 +118,8 @@ def call(
     # The parameters are those of the function that made it: they are recorded, and what is secret in its plan is sealed.
     shared = replace(request, pipeline=stands, shared_keys=bool(recorded.runs))
     run = lineage._executed(shared, spark, lineage._run_store(lineage.on_store_failure), progress)
+    if missing:
+        run.close()
     _raise_first(missing)
     return Called(written=recorded.runs, result=run)
 

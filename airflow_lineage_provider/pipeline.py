@@ -17,7 +17,7 @@ from airflow_lineage_provider import settings
 from airflow_lineage_provider.answers.explanation import RunSummary
 from airflow_lineage_provider.answers.summary import summary_of
 from airflow_lineage_provider.dag_plans import PlansOfDags
-from airflow_lineage_provider.errors import SparkRequired
+from airflow_lineage_provider.errors import CaptureRequired, SparkRequired
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.profiled import ProfileOfTables
 from airflow_lineage_provider.progress import Progress
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.capture.wanted import Capture
     from airflow_lineage_provider.reasons.discretion import Carried
     from airflow_lineage_provider.records.run import RunHead, RunRecord
-    from airflow_lineage_provider.running.run import Request
+    from airflow_lineage_provider.running.run import Executed, Request
     from airflow_lineage_provider.sketches.wanted import SketchOn
 
 __all__ = ["Lineage"]
@@ -278,13 +278,27 @@ class Lineage(LineageOfStreams, LineageOfWrites, PlansOfDags, ProfileOfTables, S
             record = store.ask(f"reading run {record.id}", lambda opened: opened.run(record.id), record)
         made = Run(self, record, execution=done.execution, result=done.result)
         if record.status == "complete" and request.batch is None:
-            if request.capture is not None:
-                made._capture_with_run(request.capture, request.secrets.values, progress, done.captured)
-            elif record.strategy == "full_materialization":
-                made._capture_sets(request.secrets.values)
-            if done.sketching.capture:
-                made._capture_sketches(done.sketching, request.secrets.values, progress)
+            self._captured(made, request, done, progress)
         return made
+
+    def _captured(self, made: Run, request: Request, done: Executed, progress: Progress | bool | None) -> None:
+        """What was to be captured of a run that stands: one thing whether the other was or not.
+
+        :raises CaptureRequired: its lineage was not, and has to be; nobody has the run then.
+        """
+        missing = None
+        if request.capture is not None:
+            try:
+                made._capture_with_run(request.capture, done.secrets, progress, done.captured)
+            except CaptureRequired as problem:
+                missing = problem
+        elif made.record.strategy == "full_materialization":
+            made._capture_sets(done.secrets)
+        if done.sketching.capture:
+            made._capture_sketches(done.sketching, done.secrets, progress)
+        if missing is not None:
+            made.close()
+            raise missing
 
     def _place(self, spark: SparkSession) -> DataPlace | None:
         """Where stored rows go that are many."""

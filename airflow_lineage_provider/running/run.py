@@ -120,14 +120,15 @@ class _Prepared:
 
 @dataclass(frozen=True, kw_only=True)
 class Executed:
-    """The run as it is recorded, what Spark keeps of it, the result, what sketches are to be captured, and what was collected of its
-    lineage."""
+    """The run as it is recorded, what Spark keeps of it, the result, what sketches are to be captured, what was collected of its lineage,
+    and the values of its secrets: those of session variables are known since the plan is."""
 
     record: RunRecord
     execution: Execution
     result: DataFrame
     sketching: Sketching
     captured: CapturedWithRun
+    secrets: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
 def execute(spark: SparkSession, store: RunStore, request: Request, progress: Progress) -> Executed:
@@ -177,7 +178,9 @@ def execute(spark: SparkSession, store: RunStore, request: Request, progress: Pr
             raise
         raise raised from (error if told(error, request.secrets.message) is error else None)
     lineage = CapturedWithRun(ways=prepared.ways, collected=collected(execution, prepared.programs))
-    return Executed(record=record, execution=execution, result=result, sketching=prepared.sketching, captured=lineage)
+    return Executed(
+        record=record, execution=execution, result=result, sketching=prepared.sketching, captured=lineage, secrets=request.secrets.values
+    )
 
 
 def _publish(

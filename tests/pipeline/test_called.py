@@ -10,7 +10,15 @@ from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Lineage, Secret
 from airflow_lineage_provider.called import call
-from airflow_lineage_provider.errors import CaptureRequired, InvalidOption, InvalidOutput, PlanError, RunFailed, WriteNotRecorded
+from airflow_lineage_provider.errors import (
+    CaptureRequired,
+    InvalidOption,
+    InvalidOutput,
+    PlanError,
+    RunFailed,
+    StoreUnavailable,
+    WriteNotRecorded,
+)
 
 pytestmark = pytest.mark.spark
 
@@ -133,6 +141,115 @@ def test_a_retry_runs_where_what_was_read_is_there_no_more(
         earlier_tries=[{**tries[0], "task_id": "w"}],
     )  # fmt: skip
     assert (calls[2:], again.value) == ([2, 3], 3)
+
+
+def _first(lineage: Lineage, spark: SparkSession, function: Any, patch: pytest.MonkeyPatch, whose: Any, **options: Any) -> list[Any]:
+    """A first try whose lineage is too much to capture; the contexts of it and of the next."""
+    patch.setenv("AIRFLOW_LINEAGE_CAPTURE_REQUIRED", "1")
+    tries = [{"dag_id": "d", "run_id": f"r {whose}", "task_id": "t", "map_index": -1, "try_number": number} for number in (1, 2)]
+    with patch.context() as patched:
+        patched.setenv("AIRFLOW_LINEAGE_CAPTURE_LIMIT", "1")
+        with pytest.raises(CaptureRequired):
+            _called(lineage, spark, function, **options, context=tries[0])
+    return tries
+
+
+def test_a_retry_of_writes_and_a_frame_of_one_name(
+    lineage: Lineage, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A task with a ``lineage_name``: the frame's run is told by its output."""
+    calls: list[int] = []
+
+    def function(spark: SparkSession) -> Any:
+        calls.append(1)
+        spark.range(5).write.mode("overwrite").parquet(f"{tmp_path}/first")
+        return spark.read.parquet(f"{tmp_path}/first").where("id > 0")
+
+    options: dict[str, Any] = {"capture": "eager", "output": f"{tmp_path}/out+append", "name": "one", "name_of_writes": "one"}
+    tries = _first(lineage, spark, function, monkeypatch, tmp_path, **options)
+    found = _called(lineage, spark, function, **options, context=tries[1], earlier_tries=tries[:1])
+    assert (len(calls), [run.summary.pipeline for run in found.runs]) == (1, ["one", "one"])
+    assert found.result.record.output.target == f"{tmp_path}/out"
+    assert spark.read.parquet(f"{tmp_path}/out").count() == 4
+
+
+@pytest.mark.parametrize(
+    "other", [{"params": {"low": 2}}, {"output": "other+append"}, {"output": "out+overwrite"}, {"strategy": "full_materialization"}]
+)
+def test_a_retry_that_is_asked_for_something_else_runs(
+    lineage: Lineage, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: dict[str, Any]
+) -> None:
+    def function(spark: SparkSession, low: int) -> Any:
+        return spark.range(5).where(f"id > {low}")
+
+    options: dict[str, Any] = {"capture": "eager", "output": f"{tmp_path}/out+append", "params": {"low": 1}}
+    tries = _first(lineage, spark, function, monkeypatch, tmp_path, **options)
+    changed = other | ({"output": f"{tmp_path}/{other['output']}"} if "output" in other else {})
+    found = _called(lineage, spark, function, **{**options, **changed}, context=tries[1], earlier_tries=tries[:1])
+    assert found.result.record.airflow["try_number"] == 2
+    assert found.result.summary.rows == (2 if "params" in other else 3)
+
+
+def test_a_retry_with_another_secret_runs(
+    lineage: Lineage, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A token that is drawn for each try; and a session variable, whose value is not known before the function is called."""
+
+    def function(spark: SparkSession, token: str = "none") -> Any:
+        spark.sql("DECLARE OR REPLACE VARIABLE drawn STRING DEFAULT 'tok-session-1'")
+        return spark.sql(f"SELECT id, '{token}' AS t, drawn FROM range(5)")
+
+    options: dict[str, Any] = {"capture": "eager", "output": f"{tmp_path}/out+overwrite"}
+    first = {**options, "params": {"token": Secret("token-of-try-1")}}
+    tries = _first(lineage, spark, function, monkeypatch, tmp_path, **first)
+    second = {**options, "params": {"token": Secret("token-of-try-2")}}
+    found = _called(lineage, spark, function, **second, context=tries[1], earlier_tries=tries[:1])
+    assert found.result.record.airflow["try_number"] == 2
+    options = {**options, "secret_params": ["drawn"]}
+    tries = _first(lineage, spark, function, monkeypatch, f"{tmp_path} variable", **options)
+    found = _called(lineage, spark, function, **options, context=tries[1], earlier_tries=tries[:1])
+    assert found.result.record.airflow["try_number"] == 2
+    assert "with other secrets, or with some that only the session has" in caplog.text
+
+
+def test_a_retry_without_a_store(lineage: Lineage, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where results are to be kept it runs; where no lineage is to be captured nobody asks."""
+    monkeypatch.setenv("AIRFLOW_LINEAGE_CAPTURE_REQUIRED", "1")
+    tries = [{"dag_id": "d", "run_id": f"r {tmp_path}", "task_id": "t", "map_index": -1, "try_number": number} for number in (1, 2)]
+
+    def away(*_: Any) -> None:
+        raise StoreUnavailable("the results store does not answer")
+
+    def function(spark: SparkSession) -> Any:
+        return spark.range(5).where("id > 0")
+
+    monkeypatch.setattr(type(lineage.store), "list_runs", away)
+    options = {"context": tries[1], "earlier_tries": tries[:1]}
+    assert _called(lineage, spark, function, **options, capture="lazy").result.summary.rows == 4
+    with pytest.raises(StoreUnavailable):
+        _called(lineage, spark, _never, **options, capture="eager")
+    keeping = Lineage(spark, store=lineage.store, on_store_failure="keep_result")
+    assert _called(keeping, spark, function, **options, capture="eager").result.summary.rows == 4
+
+
+def test_a_retry_does_not_run_over_what_it_has_overwritten(
+    lineage: Lineage, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would read its own result, and make of it the next."""
+    calls: list[int] = []
+
+    def function(spark: SparkSession) -> Any:
+        calls.append(1)
+        spark.read.parquet(f"{tmp_path}/in").selectExpr("id + 1 AS id").write.mode("overwrite").parquet(f"{tmp_path}/between")
+        return spark.read.parquet(f"{tmp_path}/between")
+
+    spark.range(5).write.parquet(f"{tmp_path}/in")
+    options: dict[str, Any] = {"capture": "eager", "output": f"{tmp_path}/in+overwrite"}
+    tries = _first(lineage, spark, function, monkeypatch, tmp_path, **options)
+    with pytest.raises(CaptureRequired):
+        _called(lineage, spark, function, **options, context=tries[1], earlier_tries=tries[:1])
+    assert len(calls) == 1
+    assert sorted(row.id for row in spark.read.parquet(f"{tmp_path}/in").collect()) == [1, 2, 3, 4, 5]
 
 
 def _writes(folder: Path, calls: list[int]) -> Any:
