@@ -12,10 +12,10 @@ from airflow_lineage_provider.answers.captured import CapturedIndex, captured_in
 from airflow_lineage_provider.asking import Asking
 from airflow_lineage_provider.capture.recorded import RecordedIndex
 from airflow_lineage_provider.capture.wanted import Capture, CaptureTable
-from airflow_lineage_provider.errors import CaptureRequired, LineageError, StoreError
+from airflow_lineage_provider.errors import CaptureRequired
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.progress import Progress
-from airflow_lineage_provider.shown import first_line
+from airflow_lineage_provider.standing_run import attempted, told
 from airflow_lineage_provider.words import CaptureDirection, Subqueries
 
 if TYPE_CHECKING:
@@ -122,24 +122,20 @@ class CapturedLineageOfRun:
         """
         if self.record.status != "complete":
             return
-        try:
+
+        def make() -> None:
             if self.record.captured is None:
                 self._note(RecordedIndex.begun())
             self._capture(wanted, secret_params, progress, with_run=with_run)
-        except Exception as problem:  # the run stands, whatever it is
-            text = _told(problem)
-            self._not_captured(text)
-            if settings.capture_required():
-                raise CaptureRequired.of(self.record.id, self.record.pipeline, text) from problem
 
-    def _not_captured(self, problem: str) -> None:
-        log.warning("the lineage of run %s was not captured: %s", self.record.id, problem)
-        try:
-            self._note(RecordedIndex.failed(problem))
-        except StoreError as error:
-            # That it was begun stands there, where the store could be told at all.
-            log.warning("the store could not be told that the lineage of run %s was not captured: %s", self.record.id, error)
-            self._know(RecordedIndex.failed(problem))
+        # Where not even that can be kept, the store has that it was begun.
+        failed = RecordedIndex.failed
+        problem = attempted(
+            f"the lineage of run {self.record.id} was not captured", self.record.id, make,
+            lambda text: self._note(failed(text)), lambda text: self._know(failed(text)),
+        )  # fmt: skip
+        if problem is not None and settings.capture_required():
+            raise CaptureRequired.of(self.record.id, self.record.pipeline, told(problem)) from problem
 
     def _note(self, index: RecordedIndex) -> None:
         """Record that there is no captured lineage, and why."""
@@ -154,9 +150,4 @@ class CapturedLineageOfRun:
         try:
             self._capture(Capture(direction="backward"), secret_params, False, sets_alone=True)
         except Exception as problem:
-            log.warning("the groups of run %s are looked for when they are asked for: %s", self.record.id, _told(problem))
-
-
-def _told(problem: Exception) -> str:
-    """What is recorded of an error: of this package's the text, of others the kind as well."""
-    return str(problem) if isinstance(problem, LineageError) else f"{type(problem).__name__}: {first_line(problem)}"
+            log.warning("the groups of run %s are looked for when they are asked for: %s", self.record.id, told(problem))

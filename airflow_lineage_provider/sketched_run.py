@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.asking import Asking
-from airflow_lineage_provider.errors import LineageError, SketchError
+from airflow_lineage_provider.errors import SketchError
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.records.sketches import SketchUse
 from airflow_lineage_provider.sketches.wanted import SketchOn
+from airflow_lineage_provider.standing_run import attempted
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.deriving.asked_run import AskedRun
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.pipeline import Lineage
     from airflow_lineage_provider.records.run import RunRecord
     from airflow_lineage_provider.running.asked_sketches import Sketching
-
-log = logging.getLogger(__name__)
 
 
 class SketchesOfRun:
@@ -83,16 +81,15 @@ class SketchesOfRun:
         from airflow_lineage_provider.running.captured_sketches import not_captured
 
         started = time.perf_counter()
-        try:
-            self._sketch(wanted, secret_params, progress)
-        except LineageError as problem:
-            log.warning("no sketch was captured of run %s: %s", self.record.id, problem)
-            found = Sketched((), not_captured(wanted, problem))
-            try:
-                self._keep(found, time.perf_counter() - started)
-            except LineageError as again:  # the store is away, or the run was dropped meanwhile
-                log.warning("that is not kept with run %s: %s", self.record.id, again)
-                self._knows_sketches(found)
+
+        def keep(text: str) -> None:
+            self._keep(Sketched((), not_captured(wanted, text)), time.perf_counter() - started)
+
+        def know(text: str) -> None:
+            self._knows_sketches(Sketched((), not_captured(wanted, text)))
+
+        run_id = self.record.id
+        attempted(f"no sketch was captured of run {run_id}", run_id, lambda: self._sketch(wanted, secret_params, progress), keep, know)
 
     def _sketch(self, wanted: Sketching, secret_params: Mapping[str, Any], progress: Progress | bool | None) -> None:
         from airflow_lineage_provider.deriving.sketching import sketched

@@ -50,6 +50,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "retried",
             "run_views",
             "sketched_run",
+            "standing_run",
             "stored_answers",
             "stored_arrays",
             "stored_sketches",

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from airflow_lineage_provider.errors import LineageError, SketchError
+from airflow_lineage_provider.errors import SketchError
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.pipeline import Pipeline
 from airflow_lineage_provider.plan.walk import operators
@@ -86,7 +86,7 @@ def _clustering(recorded: RecordedPlan) -> dict[tuple[int, str], float]:
     return found
 
 
-def not_captured(wanted: Sketching, problem: LineageError) -> tuple[SketchUse, ...]:
+def not_captured(wanted: Sketching, problem: str) -> tuple[SketchUse, ...]:
     """What is said of the sources of a run whose sketches could not be captured."""
     failed = (
         SketchUse(leaf=leaf, table=one.safe.table, column=one.safe.column, state="unused", because=f"not captured: {problem}")

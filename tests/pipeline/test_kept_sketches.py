@@ -12,7 +12,16 @@ import pytest
 from rich.console import Console
 
 from airflow_lineage_provider import Lineage, SketchOn
-from airflow_lineage_provider.errors import InvalidOption, PlanError, SketchError, SketchUnsafe, StoreUnavailable
+from airflow_lineage_provider.errors import (
+    CaptureRequired,
+    InvalidOption,
+    PlanError,
+    SketchError,
+    SketchUnsafe,
+    StoreUnavailable,
+    TracingError,
+)
+from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.sketch import Sketch
 from airflow_lineage_provider.store.schema import sketch_cuts, sketch_uses, sketches
@@ -102,6 +111,49 @@ def test_a_result_stands_where_not_even_the_reason_can_be_kept(
     assert [(one.state, one.because.startswith(told[how])) for one in run.sketches] == [("unused", True)], run.sketches
     assert f"that is not kept with run {run.id}" in caplog.text
     assert not stored(store, run)
+
+
+def test_a_result_stands_whatever_keeps_sketches_from_being_captured(
+    lineage: Lineage, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Memory, say; and no login that an error quotes is kept."""
+
+    def raises(*_: Any, **__: Any) -> None:
+        raise MemoryError("at postgresql://user:hunter2@host/db")
+
+    place = str(tmp_path / "out")
+    with monkeypatch.context() as patched:
+        patched.setattr(Run, "_sketch", raises)
+        run = lineage.run(TOP, params={"least": 218}, sketches="eager", sketch_on=ON_KEY, output=place)
+    kept = lineage.get_run(run.id).sketches
+    assert kept == run.sketches
+    assert [one.state for one in kept] == ["unused"]
+    assert kept[0].because.startswith("not captured: MemoryError: at postgresql://")
+    assert "hunter2" not in kept[0].because
+    with monkeypatch.context() as patched:
+        patched.setattr(Run, "_capture", raises)
+        run = lineage.run(TOP, params={"least": 218}, capture="eager", output=f"{place}2")
+    assert run.index is not None
+    assert "MemoryError" in run.index.problem
+    assert "hunter2" not in run.index.problem
+
+
+def test_sketches_are_captured_where_lineage_is_required_and_was_not(
+    lineage: Lineage, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed: list[str] = []
+
+    def raises(*_: Any, **__: Any) -> None:
+        raise TracingError("not today")
+
+    monkeypatch.setenv("AIRFLOW_LINEAGE_CAPTURE_REQUIRED", "1")
+    monkeypatch.setattr("airflow_lineage_provider.deriving.capturing.captured", raises)
+    close = Run.close
+    monkeypatch.setattr(Run, "close", lambda self: (closed.append(self.id), close(self))[1])
+    with pytest.raises(CaptureRequired, match="not today") as raised:
+        lineage.run(TOP, params={"least": 219}, sketches="capture", sketch_on=ON_KEY, capture="eager")
+    assert closed == [raised.value.run_id]
+    assert stored(store, lineage.get_run(raised.value.run_id))
 
 
 # --- asked otherwise ---------------------------------------------------------------------------------------------------
