@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from airflow_lineage_provider.deriving.only_captured import OnlyCaptured
 from airflow_lineage_provider.deriving.own_sketches import own_selections
 from airflow_lineage_provider.deriving.rows import RemadeRows, RowSource, StoredRows
 from airflow_lineage_provider.deriving.spark_on_demand import SparkOnDemand
-from airflow_lineage_provider.deriving.stale import worth_of_tracing
+from airflow_lineage_provider.deriving.stale import harmed, worth_over
 from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.tracing.lazy import LazyLineage
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.plan.expressions import Expression
     from airflow_lineage_provider.plan.guarantees import Guarantee
     from airflow_lineage_provider.recording import RecordedPlan
-    from airflow_lineage_provider.tracing.maps import RunLineage
+    from airflow_lineage_provider.tracing.maps import Rows, RunLineage
     from airflow_lineage_provider.tracing.trace import Executor
 
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class Derivation:
     """A run that is asked about; ``spark``, where it is needed, reads the segments that were made again, too.
 
-    ``executor`` runs tracing queries, whatever was captured.
+    ``executor`` runs tracing queries, whatever was captured; ``read`` are the source leaves that Spark has read for them so far.
     """
 
     run: AskedRun
@@ -41,15 +41,16 @@ class Derivation:
     spark: SparkOnDemand
     lineage: RunLineage
     executor: Executor
+    read: Set[int]
 
     @property
     def recorded(self) -> RecordedPlan:
         """The run's plan, with the segments that were made again among the materialized ones."""
         return self.rows.recorded
 
-    def worth_of(self, engine: str) -> Guarantee:
-        """What rows are worth that an engine (`tracing.maps.Rows.engine`) has traced: as `stale.worth_of_tracing`."""
-        return worth_of_tracing(engine, self.recorded.sources.values(), self.spark)
+    def worth_of(self, rows: Rows) -> Guarantee:
+        """What rows that were traced are worth: less where Spark has read a source for them that differs from what the run read."""
+        return worth_over(harmed([self.recorded.sources[leaf] for leaf in sorted(rows.leaves & self.read)], self.spark))
 
 
 @contextmanager
@@ -82,7 +83,7 @@ def derivation(
             captured=captured if rows.recorded is run.recorded else None,
             subqueries=run.subqueries,
         )
-        yield Derivation(run=run, rows=rows, spark=spark, lineage=lineage, executor=engines)
+        yield Derivation(run=run, rows=rows, spark=spark, lineage=lineage, executor=engines, read=engines.spark.read)
 
 
 def _rows(run: AskedRun, condition: Expression, sketched: bool, stack: ExitStack) -> tuple[RowSource, SparkOnDemand]:

@@ -181,9 +181,10 @@ def _sources(made: Derivation, traced: Trace, answer: _Answer) -> FoundSources:
     check_size(wanted, made.run.most_sources)
     for name, group in tables.items():
         rows[name] = reader.read(group[0], wanted[name])
-    tracing = worth_over(traced.engine, [text for one in rows.values() for text in one.harm])
+    harm = {one.source.leaf: rows[name].harm for name, group in tables.items() for one in group}
     for name, group in tables.items():
         leaves |= {one.source.leaf: name for one in group}
+        tracing = worth_over([text for leaf in sorted(behind[name].leaves & made.read) for text in harm[leaf]])
         worth = weakest(rows[name].guarantee, behind[name].guarantee, tracing)
         keyed = KeyedRows.of(made.run.record.id, name, rows[name].keys.keys, np.arange(rows[name].table.num_rows))
         answer.sources[name] = SourceTable(rows[name].table, guarantee=worth, stale=tuple(rows[name].stale), keyed=(keyed,))

@@ -16,6 +16,7 @@ from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.recording import RecordedPlan
 from airflow_lineage_provider.sql import PortabilityProblem
+from airflow_lineage_provider.tracing.binding import leaf_keys
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,13 +38,14 @@ class Engine(Protocol):
 
 
 class SparkEngine:
-    """Everything that is left."""
+    """Everything that is left; ``read`` are the source leaves that it has read, as they are now."""
 
     name: ClassVar[str] = "spark"
 
     def __init__(self, spark: SparkOnDemand, session: Session) -> None:
         self.spark = spark
         self.session = session
+        self.read: set[int] = set()
 
     def run(self, plan: o.Plan, target: pa.Table, refused: str) -> tuple[pa.Table, str]:
         """Execute a tracing query that the other engines ``refused``.
@@ -51,7 +53,9 @@ class SparkEngine:
         :raises SparkRequired: there is no session, and none can be started.
         """
         self.session.rest()
-        return self.spark.needed(SparkRequired(f"a tracing query needs Spark ({refused}); give a Spark session")).query(plan, target)
+        tracing = self.spark.needed(SparkRequired(f"a tracing query needs Spark ({refused}); give a Spark session"))
+        self.read |= {number for kind, number in leaf_keys(plan) if kind == "source"}
+        return tracing.query(plan, target)
 
 
 class Engines:

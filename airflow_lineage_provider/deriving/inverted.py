@@ -133,7 +133,7 @@ def _turned_round(made: Derivation, between: LineageMap, rows: Rows, needed: Spa
     made.run.progress("tracing every row of the result")
     numbers = made.rows.matching(TRUE, total)
     behind = between.backward(numbered_rows(RESULT, numbers))
-    if made.worth_of(behind.engine).level == "unavailable":
+    if made.worth_of(behind).level == "unavailable":
         raise needed
     places = KeyIndex(rows.keys.drop_columns([TAG])).places(behind.keys.drop_columns([TAG]))
     reached = pa.array(numbers, pa.int64()).take(behind.keys.column(TAG).combine_chunks().take(pa.array(places.asked)))

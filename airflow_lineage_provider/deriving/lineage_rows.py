@@ -58,8 +58,7 @@ def rows_behind(
         run.progress("tracing")
         behind = {name: made.lineage.between(RESULT, row_set_of(tables[name])).backward(asked) for name in names}
         check_size({name: rows.each_once() for name, rows in behind.items()}, run.most_sources)
-        worth = made.worth_of("; ".join(rows.engine for rows in behind.values()))
-        behind = {name: replace(rows, guarantee=weakest(worth, rows.guarantee)) for name, rows in behind.items()}
+        behind = {name: replace(rows, guarantee=weakest(made.worth_of(rows), rows.guarantee)) for name, rows in behind.items()}
         run.progress("reading source rows")
         return {name: _read(made, name, tables[name], rows, summary, chosen.asked, asked.keys.num_rows) for name, rows in behind.items()}
 

@@ -88,7 +88,7 @@ def _batches(made: Derivation, source: RecordedSource, behind: Rows, first: int,
     wanted = behind.each_once()
     check_size({source.source.relation.name: wanted}, made.run.most_sources)
     found = source_reader(made).read(source, wanted)
-    worth = weakest(found.guarantee, behind.guarantee, made.worth_of(behind.engine))
+    worth = weakest(found.guarantee, behind.guarantee, made.worth_of(behind))
     if worth.level == "unavailable":
         raise SourceUnavailable(worth.cause)
     tags, places = linked(behind.keys, found)

@@ -76,7 +76,7 @@ def _behind(run: AskedRun, shared: Shared, target: Any, *, at: Any, limit: int, 
         asked = numbered_rows(RESULT, chosen.numbers(made.rows))
         run.progress("tracing")
         found = made.lineage.between(RESULT, of).backward(asked)
-        worth = made.worth_of(found.engine)
+        worth = made.worth_of(found)
     keys = found.each_once()
     check_size({shared.name: keys}, run.most_sources)
     places = KeyIndex(keys).places(found.keys.drop_columns([TAG]))

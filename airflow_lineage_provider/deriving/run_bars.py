@@ -44,7 +44,7 @@ def bars_of_run(run: AskedRun, rows: ParquetRows, shown: Callable[[pa.Table], pa
         _check_bars(run, len(numbers))  # how many rows a result has is not always written down
         run.progress("tracing the rows of bars")
         found = made.lineage.between(RESULT, row_set_of(group)).backward(numbered_rows(RESULT, numbers))
-        worth = weakest(made.worth_of(found.engine), found.guarantee)
+        worth = weakest(made.worth_of(found), found.guarantee)
         result = result_rows(made.rows, numbers)
     if worth.level != "exact":
         raise InvalidOption(f"run {run.record.id} does not tell exactly which rows are in which bar: {worth.cause}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from airflow_lineage_provider.deriving.engines import SparkEngine
 from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
 from airflow_lineage_provider.spark.rereading.sources import changed, files_as_read
@@ -51,14 +50,7 @@ def worth_of_naming(table: str, found: Sequence[str]) -> Guarantee:
     return Guarantee(level="unavailable", cause=text)
 
 
-def worth_of_tracing(engine: str, sources: Iterable[RecordedSource], spark: SparkOnDemand) -> Guarantee:
-    """What rows are worth that were traced by an engine (`tracing.maps.Rows.engine`): Spark reads sources as they are now, while what was
-    captured or stored, and files that were looked at before, are what the run read."""
-    return worth_over(engine, harmed(sources, spark) if SparkEngine.name in engine else ())
-
-
-def worth_over(engine: str, found: Sequence[str]) -> Guarantee:
-    """The same where it is known already how all sources differ, as far as it matters."""
-    if not found or SparkEngine.name not in engine:
-        return EXACT
-    return Guarantee(level="unavailable", cause=f"the sources changed after the run: {found[0]}")
+def worth_over(found: Sequence[str]) -> Guarantee:
+    """What rows are worth that were traced over sources which differ so (`harmed`) from what the run read. Spark alone reads sources as
+    they are now: what was captured or stored, and files that were looked at before, are what the run read."""
+    return Guarantee(level="unavailable", cause=f"the sources changed after the run: {found[0]}") if found else EXACT

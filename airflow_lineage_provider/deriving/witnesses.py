@@ -52,7 +52,8 @@ def witnesses_of(run: AskedRun, target: Any, *, at: Any, summary: RunSummary, li
         _check_size(found, run.most_sources)
         run.progress("reading source rows")
         rows = _read(made, found)
-        changed = worth_over(engine, [text for one in rows.values() for text in one.harm])
+        harm = {one.source.leaf: rows[name].harm for name, group in tables_of(made.recorded).items() if name in rows for one in group}
+        changed = worth_over([text for leaf in sorted(made.read) for text in harm.get(leaf, ())])
         worth = weakest(changed, *(one.guarantee for one in rows.values()))
         places = _named(made.recorded, found.keys)
         columns = {name: _numbers(place, found, rows[table], table) for name, (table, place) in places.items()}

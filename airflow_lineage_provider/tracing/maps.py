@@ -40,13 +40,14 @@ class Rows:
 
     ``keys`` has a column of tags and then the columns that tell the set's rows apart: the row number of a segment, the lineage key of a
     source. A tag is the number of a row that is asked about: an answer tells its rows apart by what they answer to. Each combination
-    stands there once. ``engine`` says who answered.
+    stands there once. ``engine`` says who answered; ``leaves`` are the sources that tracing queries have read on the way, whoever ran them.
     """
 
     of: RowSet
     keys: pa.Table
     guarantee: Guarantee = EXACT
     engine: str = ""
+    leaves: frozenset[int] = frozenset()
 
     def each_once(self) -> pa.Table:
         """The keys alone, each once, whatever they answer to."""

@@ -7,7 +7,7 @@ pass over many targets still tells which source row stands behind which of them.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeAlias
@@ -20,6 +20,7 @@ from airflow_lineage_provider.plan.lineage_keys import InputIdentity, Materializ
 from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
 from airflow_lineage_provider.plan.walk import operators
 from airflow_lineage_provider.tracing.annotate import Annotated, Context, group_keys
+from airflow_lineage_provider.tracing.binding import Key, leaf_keys
 from airflow_lineage_provider.tracing.collected import Collected
 from airflow_lineage_provider.tracing.looked_up import LookedUp
 from airflow_lineage_provider.tracing.maps import Rows, RowSet, distinct_rows
@@ -105,7 +106,8 @@ class Trace:
     ``links``: what the segments that go back to sets of rows were asked for (`plan.lineage_keys.InputIdentity`), by segment.
     ``controls``: the tags of the rows that passed a segment's difference or existence test by nothing being there, by segment: the whole
     right side has a say in them. ``met``: the segments whose sets of rows were looked for, here or when lineage was captured; ``sets``: how
-    many rows were found in them here.
+    many rows were found in them here. ``reads``: from which source leaves tracing queries have found the rows of a source or a segment, or
+    the rows that led to them.
     """
 
     run: TracedRun
@@ -116,6 +118,7 @@ class Trace:
     met: set[int] = field(default_factory=set)
     sets: dict[int, int] = field(default_factory=dict)
     queries: list[TracingQuery] = field(default_factory=list)
+    reads: dict[Key, frozenset[int]] = field(default_factory=dict)
 
     def rows(self, of: RowSet) -> Rows:
         """The rows of a row set that were found; what Python functions on the way leave of their guarantee."""
@@ -131,6 +134,7 @@ class Trace:
             keys=distinct_rows(pa.concat_tables([schema.empty_table(), *parts])),
             guarantee=weakest(*(known.get(number) for number in of.numbers)),
             engine=self.engine,
+            leaves=frozenset[int]().union(*(self.reads.get((of.kind, number), ()) for number in of.numbers)),
         )
 
     @property
@@ -212,7 +216,7 @@ def _by_collected(segment: Segment, found: Trace, collected: Collected) -> None:
     if not found.segments[segment.number].num_rows:
         return  # nothing goes back to its groups (an outer join without partners): nor to what is below them
     rows = collected.behind(segment.number, found.segments[segment.number])
-    _add_inputs(Annotated(plan=segment.plan, inputs=carried.inputs), rows, found)
+    _add_inputs(segment, Annotated(plan=segment.plan, inputs=carried.inputs), rows, found)
     for leaf in carried.left_out:
         # So that it is known that something is missing.
         found.sources.setdefault(leaf, _no_rows(found.run.sources[leaf]))
@@ -239,6 +243,7 @@ def _looked_up(segment: Segment, found: Trace, captured: Captured | None, wanted
     for own, tables in ((found.sources, one.sources), (found.segments, one.segments)):
         for number, rows in tables.items():
             own[number] = rows if number not in own else _together(own[number], rows)
+    _note_reads(found, segment, (), [*(("source", leaf) for leaf in one.sources), *(("segment", number) for number in one.segments)])
     for number, tags in one.controls.items():
         found.controls[number] = _tags_of(found.controls.get(number, ()), tags)
     found.met.update(one.met)
@@ -282,7 +287,7 @@ def trace_rows(run: TracedRun, segment: Segment, found: Trace, executor: Executo
     query = stored_keys(stored)
     if leads_on(query):
         rows = known.rows((segment.number, "rows"), target, lambda rows: _execute(segment, query.plan, rows, found, executor))
-        _add_inputs(query, rows, found)
+        _add_inputs(segment, query, rows, found)
 
 
 def leads_on(query: Annotated) -> bool:
@@ -310,7 +315,7 @@ def _trace_link(
             ask = partial(_execute, segment, query.plan, found=found, executor=executor)
             rows = known.rows((segment.number, "link", number), target, ask)
             found.sets[segment.number] = found.sets.get(segment.number, 0) + rows.num_rows
-            _add_inputs(query, rows, found)
+            _add_inputs(segment, query, rows, found)
     whole = _controlled(segment, target)
     if whole.num_rows:
         found.controls[segment.number] = _tags_of(found.controls.get(segment.number, ()), whole.column(0).to_numpy())
@@ -323,12 +328,21 @@ def _trace_link(
 
 
 def _record(segment: Segment, query: Annotated, target: pa.Table, found: Trace, executor: Executor) -> None:
-    _add_inputs(query, _execute(segment, query.plan, target, found, executor), found)
+    _add_inputs(segment, query, _execute(segment, query.plan, target, found, executor), found)
 
 
-def _add_inputs(query: Annotated, rows: pa.Table, found: Trace) -> None:
-    for identity in (one for one in query.inputs if one.kind != "domain"):
+def _add_inputs(segment: Segment, query: Annotated, rows: pa.Table, found: Trace) -> None:
+    inputs = [one for one in query.inputs if one.kind != "domain"]
+    for identity in inputs:
         _add(found, identity, _split(rows, query.identity_attributes, identity))
+    _note_reads(found, segment, leaf_keys(query.plan), [("source" if one.kind == "source" else "segment", one.number) for one in inputs])
+
+
+def _note_reads(found: Trace, segment: Segment, read: Iterable[Key], inputs: Iterable[Key]) -> None:
+    """That rows of these inputs were found from rows of a segment, by a query that has read so."""
+    leaves = found.reads.get(("segment", segment.number), frozenset()) | {number for kind, number in read if kind == "source"}
+    for one in inputs:
+        found.reads[one] = found.reads.get(one, frozenset()) | leaves
 
 
 def _execute(segment: Segment, plan: o.Plan, target: pa.Table, found: Trace, executor: Executor) -> pa.Table:

@@ -132,6 +132,26 @@ def test_another_table_that_changed(lineage: Lineage, spark: SparkSession, table
         [*traced.backward_batches("country = 'DE'", table=table)]
 
 
+def test_a_table_that_changed_says_nothing_of_rows_that_were_not_traced_through_it(
+    lineage: Lineage, spark: SparkSession, tables: Path
+) -> None:
+    """Each group is looked for by itself: only one of them reads what is there now."""
+    totals = f"SELECT person, sum(amount) AS total FROM parquet.`{tables}/credits` GROUP BY person"
+    counts = f"SELECT pid AS k, count(country) AS countries FROM parquet.`{tables}/people` GROUP BY pid"
+    run = lineage.run(f"SELECT k, total, countries FROM ({totals}) JOIN ({counts}) ON k = person", name="changed groups")
+    run.close()
+    before = run.backward("k = 1")
+    credit, person = (next(name for name in before if table in name) for table in ("credits", "people"))
+    other_table_overwritten(spark, tables)
+    after = run.backward("k = 1")
+    assert told(after[credit]) == told(before[credit]) == told(run.backward("k = 1", credit))
+    assert told(after[credit])[0] == "exact"
+    assert after[person].guarantee.level == "unavailable"
+    explained = run.explain("k = 1", save=False)
+    assert (explained.sources[credit].guarantee.level, explained.sources[person].guarantee.level) == ("exact", "unavailable")
+    assert sum(batch.num_rows for batch in run.backward_batches("k = 1", table=credit)) == 2
+
+
 def test_a_table_of_the_catalog_at_another_version(lineage: Lineage, spark: SparkSession) -> None:
     name = "changed_credits"
     spark.sql(f"DROP TABLE IF EXISTS {name}")
