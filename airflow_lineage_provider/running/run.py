@@ -42,7 +42,7 @@ from airflow_lineage_provider.running.keeping import Keeping, keeping
 from airflow_lineage_provider.running.many_rows import probably_many
 from airflow_lineage_provider.running.output import Output, Written
 from airflow_lineage_provider.running.recorded_sources import recorded_sources
-from airflow_lineage_provider.running.sketch_policy import note_sketches
+from airflow_lineage_provider.running.sketch_policy import hold_sketches, note_sketches
 from airflow_lineage_provider.running.sketched_result import check_result
 from airflow_lineage_provider.running.sketching import sketching
 from airflow_lineage_provider.secrecy import Secrets
@@ -158,6 +158,7 @@ def execute(spark: SparkSession, store: RunStore, request: Request, progress: Pr
     )  # fmt: skip
     journal = Journal(store, record.id, request.append_key, progress)
     try:
+        hold_sketches(store, record.id, prepared.sketching.used)
         with apply_conf(spark, KEPT_ROWS):
             result, written = _result(execution, prepared, request, journal)
             check_kept_rows(execution)

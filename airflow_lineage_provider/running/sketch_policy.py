@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider import settings
-from airflow_lineage_provider.errors import SketchError
+from airflow_lineage_provider.errors import SketchError, SketchOutdated
 from airflow_lineage_provider.sketches.policy import Decision, MeasuredRun, served_by, whether_to_capture
 from airflow_lineage_provider.sketches.reuse import why_not_serving
 
@@ -36,6 +36,17 @@ def whether_captured(runs: Sequence[MeasuredRun], pipeline: Pipeline, instance: 
     """
     served = served_by(runs, versions, _Serves(pipeline, instance.binding))
     return whether_to_capture(runs, served, settings.sketch_after())
+
+
+def hold_sketches(store: RunStore, run_id: str, used: Sequence[str]) -> None:
+    """Have the sketches that a run is about to read through kept for it: by them it is told later what it has not read.
+
+    :raises SketchOutdated: one was forgotten since it was chosen.
+    """
+    nothing: list[str] = []
+    gone = store.ask(f"noting the sketches of run {run_id}", lambda opened: opened.note_sketch_uses(run_id, used), nothing) if used else []
+    if gone:
+        raise SketchOutdated(f"sketch {gone[0]} was forgotten when a run was about to read through it")
 
 
 def note_sketches(store: RunStore, record: RunRecord, sketching: Sketching, *, compared: bool) -> None:

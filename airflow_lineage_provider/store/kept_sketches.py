@@ -12,8 +12,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
-from airflow_lineage_provider.errors import RunNotComplete
+from airflow_lineage_provider.errors import RunNotComplete, SketchError
 from airflow_lineage_provider.records.sketches import SketchUse, StoredSketch
+from airflow_lineage_provider.sketches.sketch import Sketch
 from airflow_lineage_provider.store import catalog, schema
 from airflow_lineage_provider.typed_json import written
 
@@ -22,6 +23,7 @@ log = logging.getLogger(__name__)
 _sketches = schema.sketches
 _cuts = schema.sketch_cuts
 _uses = schema.sketch_uses
+_runs = schema.runs
 
 
 def save(connection: sa.Connection, run_id: str, made: Sequence[StoredSketch], told: Sequence[SketchUse]) -> None:
@@ -42,7 +44,7 @@ def save(connection: sa.Connection, run_id: str, made: Sequence[StoredSketch], t
         versions = {str(leaf): version for leaf, version in one.versions.items()}
         document = {"run_id": run_id, "binding": list(one.binding), "versions": versions, "created": datetime.now(UTC)}
         connection.execute(_sketches.insert().values(values | document | {"cuts": digests[one.cuts]}))
-    connection.execute(_sketches.delete().where(_sketches.c.id.in_(_superseded(connection, run_id, made))))
+    _forget_unused(connection, _superseded(connection, run_id, made))
     _forget_cuts(connection)
     catalog.update_run(connection, run_id, sketches=written(tuple(told)))
 
@@ -56,22 +58,53 @@ def _number(template: str) -> int:
 
 
 def _superseded(connection: sa.Connection, run_id: str, made: Sequence[StoredSketch]) -> list[str]:
-    """The sketches of other runs of the same instance and versions which had one of no other column. Those through which a run has read
-    stay, with the others of their run: by them it is told what that run has not read."""
-    instances = {(one.template, one.binding, _text(one)) for one in made}
-    columns = {(one.leaf, one.column) for one in made}
-    of_run: dict[str, list[StoredSketch]] = {}
-    for one in (one for template in {one.template for one in made} for one in of_template(connection, template)):
-        if one.run_id != run_id and (one.template, one.binding, _text(one)) in instances:
-            of_run.setdefault(one.run_id, []).append(one)
-    ids = [one.id for some in of_run.values() for one in some]
-    used = set(connection.execute(sa.select(_uses.c.sketch_id).where(_uses.c.sketch_id.in_(ids))).scalars())
-    gone = [some for some in of_run.values() if {(one.leaf, one.column) for one in some} <= columns and not used & {one.id for one in some}]
-    return [one.id for some in gone for one in some]
+    """The sketches of other runs of the same instance and versions, where for each sketch of such a run there is one of the same column now
+    that is as good: it has no more rows, and is accurate if the other is."""
+    of_run: dict[str, dict[str, bool]] = {}
+    for template, binding in {(one.template, one.binding) for one in made}:
+        new = {(one.leaf, one.column): one for one in made if (one.template, one.binding) == (template, binding)}
+        versions = _sketches.c.versions.label("versions")
+        query = sa.select(*(_sketches.c[name] for name in ("id", "run_id", "leaf", "column", "rows")), sa.type_coerce(versions, sa.Text))
+        for row in connection.execute(
+            query.where(_sketches.c.template == template, _sketches.c.binding == list(binding), _sketches.c.run_id != run_id)
+        ):
+            one = new.get((row.leaf, row.column))
+            is_as_good = one is not None and _text(one) == _sorted(row.versions) and one.rows <= row.rows
+            of_run.setdefault(row.run_id, {})[row.id] = is_as_good and one is not None and _is_as_accurate(connection, one, row.id)
+    return [each for some in of_run.values() if all(some.values()) for each in some]
+
+
+def _is_as_accurate(connection: sa.Connection, one: StoredSketch, other: str) -> bool:
+    try:
+        if Sketch.from_bytes(one.content).kind == "accurate":
+            return True
+        content = connection.execute(sa.select(_sketches.c.content).where(_sketches.c.id == other)).scalar()
+        return content is None or Sketch.from_bytes(bytes(content)).kind != "accurate"
+    except SketchError:  # of one that is damaged nothing is known
+        return False
+
+
+def _forget_unused(connection: sa.Connection, sketches: Sequence[str]) -> None:
+    """Forget sketches but for those through which a run has read, or is about to, and the others of their runs: by them it is told what
+    that run has not read. Whether there is such a run is asked when they are held: then no further one can be noted."""
+    if not sketches:
+        return
+    connection.execute(sa.select(_sketches.c.id).where(_sketches.c.id.in_(sketches)).order_by(_sketches.c.id).with_for_update())
+    other = _sketches.alias("other")
+    read = sa.select(other.c.run_id).join(_uses, _uses.c.sketch_id == other.c.id).join(_runs, _runs.c.id == _uses.c.run_id)
+    kept = read.where(other.c.id.in_(sketches), _runs.c.status != "failed")
+    connection.execute(_sketches.delete().where(_sketches.c.id.in_(sketches), _sketches.c.run_id.not_in(kept)))
 
 
 def _text(one: StoredSketch) -> str:
-    return json.dumps(dict(one.versions), sort_keys=True)
+    return json.dumps({str(leaf): version for leaf, version in one.versions.items()}, sort_keys=True)
+
+
+def _sorted(text: str) -> str:
+    try:
+        return json.dumps(json.loads(text), sort_keys=True)
+    except ValueError:
+        return ""  # damaged: of no versions
 
 
 def _enter_cuts(connection: sa.Connection, contents: Iterable[bytes]) -> dict[bytes, str]:
@@ -129,11 +162,16 @@ def listed(connection: sa.Connection, pipeline: str | None, limit: int) -> list[
     return [(one, uses.get(one.id, 0)) for one in found]
 
 
-def note_uses(connection: sa.Connection, run_id: str, sketches: Iterable[str]) -> None:
-    """That a run has read sources through these sketches; one that was dropped meanwhile is not noted."""
-    for sketch in sketches:
-        there = sa.select(_sketches.c.id, sa.literal(run_id)).where(_sketches.c.id == sketch)
-        connection.execute(insert(_uses).from_select(["sketch_id", "run_id"], there).on_conflict_do_nothing())
+def note_uses(connection: sa.Connection, run_id: str, sketches: Iterable[str]) -> list[str]:
+    """That a run reads sources through these sketches; those that were dropped meanwhile, which are not noted."""
+    gone = []
+    for sketch in sorted(sketches):
+        there = sa.select(_sketches.c.id).where(_sketches.c.id == sketch).with_for_update(read=True, key_share=True)
+        if connection.execute(there).scalar() is None:
+            gone.append(sketch)
+            continue
+        connection.execute(insert(_uses).values(sketch_id=sketch, run_id=run_id).on_conflict_do_nothing())
+    return gone
 
 
 def drop(connection: sa.Connection, sketches: Sequence[str]) -> int:

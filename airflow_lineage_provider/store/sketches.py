@@ -57,6 +57,11 @@ class Sketches(OpenStore):
             kept_sketches.note_uses(connection, run.run_id, sketches)
             sketch_runs.note(connection, template, run)
 
+    def note_sketch_uses(self, run_id: str, sketches: Sequence[str]) -> list[str]:
+        """That a run reads sources through these sketches, which are kept for it from now on; those that are kept no more."""
+        with self._transaction(f"noting the sketches that run {run_id} reads through") as connection:
+            return kept_sketches.note_uses(connection, run_id, sketches)
+
     def measured_runs(self, template: str) -> list[MeasuredRun]:
         """What the newest runs of a template took, the newest first."""
         with self._transaction("reading what runs took") as connection:

@@ -16,6 +16,7 @@ from airflow_lineage_provider.errors import (
     CaptureRequired,
     InvalidOption,
     PlanError,
+    ReadThroughSketch,
     SketchError,
     SketchUnsafe,
     StoreUnavailable,
@@ -215,6 +216,26 @@ def test_sketches_are_dropped_with_their_run(lineage: Lineage, store: Store) -> 
     assert not stored(store, run)
     (use,) = lineage.run(TOP, name="dropped", params=params, sketches="use").sketches
     assert use.state == "unused"
+    with pytest.raises(ReadThroughSketch, match="the sketch is gone, or damaged: which rows the run has read is not known"):
+        lineage.get_run(user.id).why_not("l_orderkey = 0")
+
+
+def test_a_sketch_that_is_forgotten_when_a_run_is_about_to_read_through_it(
+    lineage: Lineage, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    params = {"least": 209}
+    run = captured(lineage, "forgotten", params=params)
+    note = type(store).note_sketch_uses
+
+    def noted(self: Store, run_id: str, sketches: list[str]) -> list[str]:
+        self.drop_sketches(sketches)
+        return note(self, run_id, sketches)
+
+    monkeypatch.setattr(type(store), "note_sketch_uses", noted)
+    again = lineage.run(TOP, name="forgotten", params=params, sketches="use")
+    assert bag(again.result) == bag(run.result)
+    assert [one.state for one in again.sketches] == ["unused"]
+    assert "was forgotten when a run was about to read through it" in again.sketches[0].because
 
 
 def test_what_keeps_sketches_out(spark: SparkSession, lineage: Lineage) -> None:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import count
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from airflow_lineage_provider.records.sketches import SketchUse, StoredSketch
 from airflow_lineage_provider.sketches import kept_cuts
 from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.policy import MeasuredRun
-from airflow_lineage_provider.sketches.sketch import Sketch
+from airflow_lineage_provider.sketches.sketch import Sketch, SketchKind
 from airflow_lineage_provider.store import Store, kept_sketches
 from airflow_lineage_provider.store.schema import sketch_cuts
 from tests.store.conftest import sql
@@ -38,12 +39,22 @@ def template(request: pytest.FixtureRequest) -> str:
     return f"{request.node.name} {next(_numbers)}"
 
 
-def sketch(run: str, template: str, leaf: int = 0, column: str = "k", least: int = 3, versions: str = "now", cut: int = 5) -> StoredSketch:
+def sketch(
+    run: str,
+    template: str,
+    leaf: int = 0,
+    column: str = "k",
+    least: int = 3,
+    versions: str = "now",
+    cut: int = 5,
+    rows: int = 1,
+    kind: SketchKind = "accurate",
+) -> StoredSketch:
     cuts = Partition(type="int", cuts=(cut,))
-    content = Sketch(leaf=leaf, column=column, count=cuts.count, fragments=frozenset({0})).to_bytes()
+    content = Sketch(leaf=leaf, column=column, count=cuts.count, fragments=frozenset({0}), kind=kind).to_bytes()
     return StoredSketch(
         id=f"{run}{leaf}{column}", run_id=run, pipeline="p", template=template, binding=(str(least),), leaf=leaf, table=f"t{leaf}",
-        column=column, versions={0: versions, 1: "now"}, content=content, cuts=kept_cuts.to_bytes(cuts), rows=1, total=9,
+        column=column, versions={0: versions, 1: "now"}, content=content, cuts=kept_cuts.to_bytes(cuts), rows=rows, total=9,
     )  # fmt: skip
 
 
@@ -82,6 +93,60 @@ def test_one_that_a_run_has_read_through_stays(store: Store, complete: Complete,
     )
     keep(store, sketch(second, template), sketch(second, template, leaf=1))
     assert kept(store, template) == [(first, 0), (first, 1), (second, 0), (second, 1)]
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "stays"),
+    [
+        ({"cut": 7, "rows": 3}, {"cut": 5, "rows": 3}, False),
+        ({"cut": 7, "rows": 3}, {"cut": 5, "rows": 4}, True),  # of few fragments, say
+        ({"cut": 7, "rows": 3}, {"cut": 5, "rows": 2}, False),
+        ({}, {"kind": "superset"}, True),
+        ({"kind": "superset"}, {"kind": "superset"}, False),
+        ({"kind": "superset"}, {}, False),
+    ],
+)
+def test_a_worse_one_takes_nobodys_place(
+    store: Store, complete: Complete, template: str, before: dict[str, Any], now: dict[str, Any], stays: bool
+) -> None:
+    first, second = complete(), complete()
+    keep(store, sketch(first, template, **before), sketch(first, template, leaf=1))
+    keep(store, sketch(second, template, **now), sketch(second, template, leaf=1))
+    assert kept(store, template) == [*([(first, 0), (first, 1)] if stays else []), (second, 0), (second, 1)]
+
+
+def test_one_that_a_run_is_about_to_read_through_stays(store: Store, complete: Complete, begin: Callable[[], str], template: str) -> None:
+    """While a run is noted, and another takes the sketch's place: the sketch is kept, or the run is told that it is not."""
+    for _ in range(8):
+        first, second, reader = complete(), complete(), begin()
+        one, gone = sketch(first, template), list[str]()
+        keep(store, one)
+        at_once(
+            [
+                lambda reader=reader, one=one, gone=gone: gone.extend(store.note_sketch_uses(reader, [one.id])),  # type: ignore[misc]
+                lambda second=second: keep(store, sketch(second, template)),  # type: ignore[misc]
+            ]
+        )
+        assert (store.sketch(one.id) is None) == (gone == [one.id])
+        assert store.note_sketch_uses(reader, ["nowhere"]) == ["nowhere"]
+        store.drop_sketches([each.id for each in store.sketches_of(template)])
+
+
+def test_one_that_a_run_reads_through_while_another_takes_its_place(
+    store: Store, complete: Complete, begin: Callable[[], str], template: str
+) -> None:
+    """The use is noted, and not visible yet, when the other has chosen what to forget."""
+    first, second, reader = complete(), complete(), begin()
+    one = sketch(first, template)
+    keep(store, one)
+    thread = threading.Thread(target=lambda: keep(store, sketch(second, template)))
+    with store._transaction("a test") as connection:
+        assert not kept_sketches.note_uses(connection, reader, [one.id])
+        thread.start()
+        thread.join(1)
+        assert thread.is_alive(), "it waits for the reader"
+    thread.join(30)
+    assert kept(store, template) == [(first, 0), (second, 0)]
 
 
 def test_nothing_is_kept_of_a_run_that_was_dropped(store: Store, complete: Complete, template: str) -> None:

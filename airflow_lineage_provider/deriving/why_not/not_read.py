@@ -33,13 +33,20 @@ def fates_of_unread(run: AskedRun, rows: pa.Table, ways: Mapping[int, Told]) -> 
     """What became of rows of a source table (its columns alone), all of which the run has not read; ``ways`` has of each leaf at which the
     plan reads the table the leaf itself.
 
-    :raises ReadThroughSketch: the run has read some of them. What operators made of these hangs on rows that it has not read, too (of a
-        group it may have a part), so that nothing is told of them.
+    :raises ReadThroughSketch: whether it has is not known any more, or the run has read some of them. What operators made of these hangs on
+        rows that it has not read, too (of a group it may have a part), so that nothing is told of them.
     """
     import numpy as np
 
     used = used_sketches(run)
     read = np.zeros(rows.num_rows, np.bool_)
+    for one in (used[leaf] for leaf in ways if leaf in used):
+        if run.store.sketch(one.sketch) is None:
+            raise ReadThroughSketch(
+                f"run {run.record.id} read {one.table} through sketch {one.sketch} of {one.column}, {one.rows} of {one.total} rows, and "
+                "the sketch is gone, or damaged: which rows the run has read is not known. Run the pipeline with sketches='off', and ask "
+                "that run"
+            )
     for leaf in ways:
         read |= ~_outside(run, used[leaf], rows) if leaf in used else True
     if read.any():
@@ -68,9 +75,10 @@ def _outside(run: AskedRun, use: SketchUse, rows: pa.Table) -> npt.NDArray[np.bo
     import numpy as np
 
     nothing = np.zeros(rows.num_rows, np.bool_)
-    stored = next((one for one in run.store.sketches_of_run(use.run_id) if one.id == use.sketch), None)
-    if stored is None or use.new_files or use.column not in rows.column_names:
+    found = run.store.sketch(use.sketch)
+    if found is None or use.new_files or use.column not in rows.column_names:
         return nothing
+    stored, _ = found
     try:
         sketch, partition = Sketch.from_bytes(stored.content), kept_cuts.from_bytes(stored.cuts)
         fragments = [partition.fragment_of(value) for value in rows.column(use.column).to_pylist()]
