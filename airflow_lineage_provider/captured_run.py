@@ -116,11 +116,13 @@ class CapturedLineageOfRun:
 
         The result stands without it, and so does every answer: whatever keeps it from being captured is kept with the run (`index`), and
         where it is required (`settings.capture_required`) it is said that the run stands, too. Until then it is recorded that it was begun.
-        Of a run whose lineage was lost there is nothing to capture.
+        Of a run whose lineage was lost (`lineage_lost`) there is nothing to capture: that is logged, where it is required, and not raised.
 
         :raises CaptureRequired: it was not captured, and has to be.
         """
         if self.record.status != "complete":
+            if settings.capture_required():
+                log.warning("the lineage of run %s is not captured, as it is required: %s", self.record.id, self.record.error)
             return
 
         def make() -> None:

@@ -45,11 +45,11 @@ class Divided(Protocol):
         ...
 
 
-def too_large(most: int, where: str, counted: int | None = None) -> IndexTooLarge:
-    """There are more than ``most`` pairs of rows; ``counted``: so many, before any of them was fetched."""
+def too_large(most: int, where: str, counted: int | None = None, what: str = "pairs") -> IndexTooLarge:
+    """There are more than ``most`` pairs of rows, or combinations of rows that make pairs; ``counted``: so many, before any was fetched."""
     told = "" if counted is None else f", {counted:,} by counting them"
     return IndexTooLarge(
-        f"there are more than {most:,} pairs of rows {where}{told}: raise AIRFLOW_LINEAGE_CAPTURE_LIMIT, or leave the lineage to be traced "
+        f"there are more than {most:,} {what} of rows {where}{told}: raise AIRFLOW_LINEAGE_CAPTURE_LIMIT, or leave the lineage to be traced "
         "when it is asked for"
     )
 

@@ -93,7 +93,7 @@ class Counting:
             self._room -= sizes.total if sizes.told == "pairs" else 0
             if self._room < 0 or (sizes.told != "at most" and int(sizes.rows.max()) > most):
                 where = f"between {operator_text(segment.plan)} (segment {segment.number}) and what stands behind it"
-                raise too_large(most, where, sizes.total)
+                raise too_large(most, where, sizes.total, "pairs" if sizes.told == "pairs" else "combinations")
         return found
 
 

@@ -63,7 +63,7 @@ class LineageTask(KillableOperator):
         (``AIRFLOW_LINEAGE_ENABLED=0``, ``[lineage] enabled``). Reasoned UDFs decide as ever.
     :param capture: ``lazy`` traces the lineage of the result's rows when it is asked for; ``eager``, or a `Capture`, captures it at the end
         of the task (`CaptureLineageOperator` does it in a task of its own). Where that is required and fails (`CaptureRequired`), a retry
-        captures the lineage of what stands, and runs nothing. (templated)
+        captures the lineage of what stands, and runs nothing, if the same is asked for and the sources are as they were. (templated)
     :param sketches: what is done with provenance sketches when the DataFrame is computed: ``off``, ``use``, ``auto``, ``eager`` or
         ``capture`` (`Lineage.run`). (templated)
     :param sketch_on: the columns that sketches are to be of, ``{table: column}``. (templated)

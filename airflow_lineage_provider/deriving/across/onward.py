@@ -25,7 +25,7 @@ from airflow_lineage_provider.deriving.given_rows import MOST_ROWS as MOST_GIVEN
 from airflow_lineage_provider.deriving.inverted import descendants, keys_asked
 from airflow_lineage_provider.deriving.links import different, each_once, joined, pairs, same
 from airflow_lineage_provider.deriving.listed import listed
-from airflow_lineage_provider.deriving.stale import worth_of_naming
+from airflow_lineage_provider.deriving.stale import harmed, worth_of_naming
 from airflow_lineage_provider.deriving.why_not.question import Asked, asked_of
 from airflow_lineage_provider.errors import AnswerTooLarge, EmptyTarget, LineageError, SparkRequired, StoreUnavailable
 from airflow_lineage_provider.plan.expressions import TRUE
@@ -217,7 +217,7 @@ class Onward:
         missing = len(np.setdiff1d(wanted, found.number))
         verdicts = [reached.worth, found.worth]
         if missing:
-            text = f"{missing:,} rows of run {writer} are not in {name} as run {made.run.record.id} read it: they are not followed there"
+            text = f"{missing:,} rows of run {writer} are not in {name} {_as_it_is(made, group)}: they are not followed there"
             verdicts.append(Guarantee(level="unavailable", cause=text))
         if len(different(found.place)) > len(different(found.number)) or len(found.place) > len(different(found.place)):
             text = f"rows of {name} are like several rows of the run that wrote them: all of these are followed"
@@ -277,6 +277,15 @@ class Onward:
         own = np.isin(number, wanted)
         worth = rows.guarantee if rows.guarantee.level == "superset" else EXACT
         return _Read(rows.keys.keys, place[own], number[own], worth)
+
+
+def _as_it_is(made: Derivation, group: Sequence[RecordedSource]) -> str:
+    """Which version of a table rows were looked for in: where it has changed since, it is not the one that the run read."""
+    try:
+        stale = harmed(group[:1], made.spark)
+    except SparkRequired:
+        return f"as it is now, which only Spark can tell from what run {made.run.record.id} read"
+    return f"as it is now, after it changed ({stale[0]})" if stale else f"as run {made.run.record.id} read it"
 
 
 def _places(source: RecordedSource, writers: MadeBy, writer: str, wanted: Numbers) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
