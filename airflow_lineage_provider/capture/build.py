@@ -49,8 +49,8 @@ def too_large(most: int, where: str, counted: int | None = None, what: str = "pa
     """There are more than ``most`` pairs of rows, or combinations of rows that make pairs; ``counted``: so many, before any was fetched."""
     told = "" if counted is None else f", {counted:,} by counting them"
     return IndexTooLarge(
-        f"there are more than {most:,} {what} of rows {where}{told}: raise AIRFLOW_LINEAGE_CAPTURE_LIMIT, or leave the lineage to be traced "
-        "when it is asked for"
+        f"there are more than {most:,} {what} of rows {where}{told}: raise AIRFLOW_LINEAGE_CAPTURE_LIMIT, or leave the lineage to be "
+        "traced when it is asked for"
     )
 
 

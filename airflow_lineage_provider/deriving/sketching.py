@@ -26,7 +26,7 @@ from airflow_lineage_provider.sketches.policy import share_read
 from airflow_lineage_provider.sketches.sketch import WORTH, Sketch, SketchKind
 from airflow_lineage_provider.sketches.ties import limit_to_count, rows_in_place
 from airflow_lineage_provider.sketches.use import Selection, selection
-from airflow_lineage_provider.sources.row_groups import bounds_of_row_groups, rows_in_footers
+from airflow_lineage_provider.sources.row_groups import in_footers
 from airflow_lineage_provider.store.ids import new_id
 from airflow_lineage_provider.tracing.maps import RESULT, RowSet, distinct_rows, numbered_rows
 from airflow_lineage_provider.tracing.program import rest_of_plan
@@ -213,12 +213,12 @@ class _Made:
         on, type_ = self.column.on, self.column.safe.type
         if on.cuts is not None:
             return Partition(type=type_, cuts=tuple(on.cuts))
-        bounds = bounds_of_row_groups(self.source.source, self.source.files.values()).get(on.column)
+        footers = in_footers(self.source.source, self.source.files.values())
+        bounds = footers.bounds.get(on.column)
         try:
             clustered = None if bounds is None else cuts.of_row_groups([RowGroup(*one) for one in bounds], type_, on.fragments)
         except (SketchError, TypeError):  # the footer has other values than the table
             clustered = None
         if clustered is not None:
             return clustered
-        rows = rows_in_footers(self.source.source, self.source.files.values())
-        return cuts.of_column(self.values, rows, type_, on.fragments)
+        return cuts.of_column(self.values, footers.rows, type_, on.fragments)

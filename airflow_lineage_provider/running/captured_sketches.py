@@ -18,7 +18,7 @@ from airflow_lineage_provider.sketches.columns import canonical, safe_columns
 from airflow_lineage_provider.sketches.cuts import RowGroup
 from airflow_lineage_provider.sketches.template import why_another_time
 from airflow_lineage_provider.sketches.ties import limit_to_count
-from airflow_lineage_provider.sources.row_groups import bounds_of_row_groups
+from airflow_lineage_provider.sources.row_groups import in_footers
 from airflow_lineage_provider.tracing.program import whole_plan
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def capture_later(recorded: RecordedPlan, sketch_on: Mapping[str, SketchOn], ins
 def _clustering(recorded: RecordedPlan) -> dict[tuple[int, str], float]:
     found = {}
     for one in sources_of(recorded):
-        for column, bounds in bounds_of_row_groups(one.source, one.files.values()).items():
+        for column, bounds in in_footers(one.source, one.files.values()).bounds.items():
             try:
                 found[one.source.leaf, column] = cuts.clustering([RowGroup(*each) for each in bounds])
             except TypeError:  # values that have no order

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -18,23 +19,34 @@ _MOST_FILES = 1_000
 _SAMPLE = 20
 
 
-def bounds_of_row_groups(source: Source, paths: Iterable[str]) -> dict[str, list[Bounds]]:
-    """For each column the bounds of all row groups that have values; columns of which a footer does not tell are left out.
+@dataclass(frozen=True)
+class InFooters:
+    """What the footers of all files of a source say.
 
-    Nothing where the files are not on this machine, or are too many. The bounds may be wider than the values, and are none of them where a
-    writer has cut long texts.
+    :ivar bounds: for each column those of all row groups that have values; columns of which a footer does not tell are left out. They may
+        be wider than the values, and are none of them where a writer has cut long texts.
+    :ivar rows: how many rows there are; None where that is not known.
     """
+
+    bounds: Mapping[str, list[Bounds]] = field(default_factory=dict)
+    rows: int | None = None
+
+
+def in_footers(source: Source, paths: Iterable[str]) -> InFooters:
+    """What the footers say, each opened once; nothing where there are no files, they are not on this machine, or are too many."""
     listed = list(paths)
-    if len(listed) > _MOST_FILES:
-        return {}
+    if not 0 < len(listed) <= _MOST_FILES:
+        return InFooters()
     found: dict[str, list[Bounds] | None] = {name: [] for name in source.columns}
+    rows = 0
     try:
         for path in listed:
             with opened(source, local_path(source, path)) as file:
                 _add(file, source, found)
+                rows += file.metadata.num_rows
     except (CannotReadHere, SourceUnavailable):
-        return {}
-    return {name: bounds for name, bounds in found.items() if bounds}
+        return InFooters()
+    return InFooters({name: bounds for name, bounds in found.items() if bounds}, rows)
 
 
 def about_rows(source: Source, paths: Iterable[str]) -> int | None:
@@ -43,12 +55,6 @@ def about_rows(source: Source, paths: Iterable[str]) -> int | None:
     asked = listed[:: max(1, len(listed) // _SAMPLE)]
     rows = _rows(source, asked)
     return None if rows is None else rows * len(listed) // len(asked) if asked else 0
-
-
-def rows_in_footers(source: Source, paths: Iterable[str]) -> int | None:
-    """How many rows files have, by the footers of all of them; None where there are none, they are not on this machine, or are too many."""
-    listed = list(paths)
-    return _rows(source, listed) if 0 < len(listed) <= _MOST_FILES else None
 
 
 def _rows(source: Source, paths: Iterable[str]) -> int | None:

@@ -150,7 +150,12 @@ def test_sketches_are_captured_where_lineage_is_required_and_was_not(
     monkeypatch.setenv("AIRFLOW_LINEAGE_CAPTURE_REQUIRED", "1")
     monkeypatch.setattr("airflow_lineage_provider.deriving.capturing.captured", raises)
     close = Run.close
-    monkeypatch.setattr(Run, "close", lambda self: (closed.append(self.id), close(self))[1])
+
+    def noted(self: Run) -> None:
+        closed.append(self.id)
+        close(self)
+
+    monkeypatch.setattr(Run, "close", noted)
     with pytest.raises(CaptureRequired, match="not today") as raised:
         lineage.run(TOP, params={"least": 219}, sketches="capture", sketch_on=ON_KEY, capture="eager")
     assert closed == [raised.value.run_id]

@@ -12,7 +12,7 @@ from pyarrow import parquet
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.operators import Source
 from airflow_lineage_provider.plan.relation import Relation
-from airflow_lineage_provider.sources.row_groups import bounds_of_row_groups, rows_in_footers
+from airflow_lineage_provider.sources.row_groups import in_footers
 
 KINDS = {"k": "bigint", "s": "string", "at": "timestamp", "none": "int", "tags": "array<int>"}
 
@@ -37,7 +37,7 @@ def written(path: Path, **options: object) -> str:
 
 
 def test_each_row_group_that_has_values_has_bounds(source: Source, tmp_path: Path) -> None:
-    found = bounds_of_row_groups(source, [written(tmp_path / "1.parquet"), written(tmp_path / "2.parquet")])
+    found = in_footers(source, [written(tmp_path / "1.parquet"), written(tmp_path / "2.parquet")]).bounds
     assert found["k"] == [(1, 2), (4, 4)] * 2
     assert found["s"] == [("a", "b"), ("c", "d"), ("z", "é")] * 2
     assert found["at"][0] == (datetime(2020, 1, 1, tzinfo=UTC), datetime(2020, 1, 2, tzinfo=UTC))
@@ -47,14 +47,14 @@ def test_each_row_group_that_has_values_has_bounds(source: Source, tmp_path: Pat
 def test_what_is_not_told_is_left_out(source: Source, tmp_path: Path) -> None:
     """By a file without statistics, by files that are elsewhere, gone, or too many."""
     told, untold = written(tmp_path / "1.parquet"), written(tmp_path / "2.parquet", write_statistics=["s"])
-    assert sorted(bounds_of_row_groups(source, [told, untold])) == ["s"]
+    assert sorted(in_footers(source, [told, untold]).bounds) == ["s"]
     for paths in (["s3a://bucket/t.parquet"], [told, (tmp_path / "gone.parquet").as_uri()], [told] * 1001):
-        assert bounds_of_row_groups(source, paths) == {}
+        assert in_footers(source, paths).bounds == {}
 
 
 def test_rows_are_counted_by_all_footers(source: Source, tmp_path: Path) -> None:
     """None where that is not the whole table."""
     told = written(tmp_path / "1.parquet")
-    assert rows_in_footers(source, [told, written(tmp_path / "2.parquet")]) == 12
+    assert in_footers(source, [told, written(tmp_path / "2.parquet")]).rows == 12
     for paths in ([], ["s3a://bucket/t.parquet"], [told, (tmp_path / "gone.parquet").as_uri()], [told] * 1001):
-        assert rows_in_footers(source, paths) is None
+        assert in_footers(source, paths).rows is None
