@@ -45,8 +45,8 @@ class Kept(Generic[T]):
             if found is not None:
                 return found
             making = self._making.setdefault(key, Lock())
-        if not making.acquire(timeout=-1 if (left := within.left()) is None else left):
-            within.left()
+        while not making.acquire(timeout=-1 if (left := within.left()) is None else left):
+            pass  # the time is over, which `left` says, or its clock is not the lock's
         try:
             with self._lock:
                 found = self._found(key)

@@ -55,9 +55,8 @@ class _Missing:
 
     def __init__(self, error: ImportError) -> None:
         what = f"it needs {error.name}, which is not installed, or another release of it" if error.name else "a library of it is missing"
-        told = (
-            f'the lineage tab cannot be shown: {what} ({error}): pip install "airflow-provider-lineage[airflow]" for Airflow\'s API server'
-        )
+        # (The error's own text may have paths of the server's, and whoever asks is not known yet: the log has it.)
+        told = f'the lineage tab cannot be shown: {what}: pip install "airflow-provider-lineage[airflow]" for Airflow\'s API server'
         self._body = json.dumps({"error": {"name": "NotInstalled", "message": told, "ask": None}}).encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Receive) -> None:
