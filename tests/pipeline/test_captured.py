@@ -193,7 +193,7 @@ def test_what_cannot_be_captured(runs: dict[str, Run], spark: SparkSession, stor
     run = runs["Q4"]
     before = run.capture()
     monkeypatch.setenv("AIRFLOW_LINEAGE_CAPTURE_LIMIT", "3")
-    with pytest.raises(IndexTooLarge, match=r"more than 3 pairs of rows.*AIRFLOW_LINEAGE_CAPTURE_LIMIT"):
+    with pytest.raises(IndexTooLarge, match=r"more than 3 combinations of rows.*AIRFLOW_LINEAGE_CAPTURE_LIMIT"):
         run.capture()
     assert run.index == before == lineage.get_run(run.id).index
 

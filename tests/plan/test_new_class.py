@@ -39,7 +39,7 @@ from airflow_lineage_provider.sql.spark_expressions import spark_expression
 from airflow_lineage_provider.tracing.annotate import Context, annotate, annotate_segment
 from airflow_lineage_provider.tracing.changes import _Differences
 from airflow_lineage_provider.tracing.columns.expressions import influences
-from airflow_lineage_provider.tracing.columns.operators import Tracer, trace
+from airflow_lineage_provider.tracing.columns.operators import Tracer, trace_operator
 from airflow_lineage_provider.tracing.forward.dropped import read_by
 from airflow_lineage_provider.tracing.forward.plans import forward
 from airflow_lineage_provider.tracing.forward.tags import Tags
@@ -96,7 +96,7 @@ OF_OPERATORS: dict[str, Callable[[], Any]] = {
     "tracing.annotate._annotate": lambda: annotate(TOY, CONTEXT),
     "tracing.annotate.annotate_segment": lambda: annotate_segment(SEGMENT, CONTEXT),
     "tracing.changes._Differences.of": lambda: _Differences({0}, FreshAttributes(TOY)).of(TOY),
-    "tracing.columns.operators.trace": lambda: trace(TOY, Tracer(plan=PLAN)),
+    "tracing.columns.operators.trace_operator": lambda: trace_operator(TOY, Tracer(plan=PLAN)),
     "tracing.forward.dropped._deciding": lambda: read_by(TOY, 0),
     "tracing.forward.plans._Rewriter._operator": lambda: forward(PLAN, {0: _no_identity()}, frozenset(), Tags(frozenset())),
     "tracing.row_sets.linked_rows": lambda: linked_rows(SEGMENT, CONTEXT, None, pa.table({})),
@@ -164,7 +164,7 @@ def test_those_that_walk_plans_see_it() -> None:
     assert own_expressions(WITH_RIDDLE) == WITH_RIDDLE.columns
 
 
-@pytest.mark.parametrize("dispatch", [operator_text, _lower, trace])
+@pytest.mark.parametrize("dispatch", [operator_text, _lower, trace_operator])
 @pytest.mark.parametrize("cls", o.OPERATOR_CLASSES)
 def test_every_operator_has_a_case(dispatch: Any, cls: type) -> None:
     assert dispatch.dispatch(cls) is not dispatch.dispatch(object)

@@ -67,22 +67,23 @@ def trace(node: o.Plan, tracer: Tracer) -> Traced:
 
     :raises UnsupportedOperator: for an operator or an expression without a rule.
     """
-    found = _traced(node, tracer)
+    found = trace_operator(node, tracer)
     tracer.operators.append((node, found))
     return found
 
 
 @singledispatch
-def _traced(node: o.Plan, tracer: Tracer) -> Traced:
+def trace_operator(node: o.Plan, tracer: Tracer) -> Traced:
+    """`trace` by the kind of the operator; it alone is not noted."""
     raise unknown(node, "column lineage")
 
 
-@_traced.register
+@trace_operator.register
 def _(node: o.Source, tracer: Tracer) -> Traced:
     return tracer.written.get(node.leaf) or Traced(columns=own_columns(node, tracer.first_leaf))
 
 
-@_traced.register
+@trace_operator.register
 def _(node: o.SegmentOutput, tracer: Tracer) -> Traced:
     traced = tracer.segment(node.segment)
     for attribute in node.output:
@@ -91,7 +92,7 @@ def _(node: o.SegmentOutput, tracer: Tracer) -> Traced:
     return traced
 
 
-@_traced.register
+@trace_operator.register
 def _(node: o.Project, tracer: Tracer) -> Traced:
     child = trace(node.child, tracer)
     scope = tracer.scope(child.columns)
@@ -99,13 +100,13 @@ def _(node: o.Project, tracer: Tracer) -> Traced:
     return Traced(columns=columns, rows=child.rows)
 
 
-@_traced.register
+@trace_operator.register
 def _(node: o.Filter, tracer: Tracer) -> Traced:
     child = trace(node.child, tracer)
     return _with_rows(child, all_through((node.condition,), FILTER, tracer.scope(child.columns)))
 
 
-@_traced.register
+@trace_operator.register
 def _(node: o.Join, tracer: Tracer) -> Traced:
     """Semi- and anti-joins and differences give the left's columns; the right's rows still decide which of them stay.
 
@@ -134,7 +135,7 @@ def _keeps_left_rows(node: o.Join, tracer: Tracer) -> bool:
     )
 
 
-@_traced.register
+@trace_operator.register
 def _(node: o.Aggregate, tracer: Tracer) -> Traced:
     child = trace(node.child, tracer)
     scope = tracer.scope(child.columns)
@@ -145,13 +146,13 @@ def _(node: o.Aggregate, tracer: Tracer) -> Traced:
     return Traced(columns=columns, rows=child.rows | all_through(node.keys, GROUP_BY, scope))
 
 
-@_traced.register
+@trace_operator.register
 def _(node: o.Distinct, tracer: Tracer) -> Traced:
     child = trace(node.child, tracer)
     return _with_rows(child, all_through(node.child.output, GROUP_BY, tracer.scope(child.columns)))
 
 
-@_traced.register
+@trace_operator.register
 def _(node: o.Union, tracer: Tracer) -> Traced:
     children = [trace(child, tracer) for child in node.children]
     behind = [[child.columns[one.id] for one in plan.output] for plan, child in zip(node.children, children, strict=True)]
@@ -159,24 +160,24 @@ def _(node: o.Union, tracer: Tracer) -> Traced:
     return Traced(columns=columns, rows=together(child.rows for child in children))
 
 
-@_traced.register
+@trace_operator.register
 def _(node: o.Sort, tracer: Tracer) -> Traced:
     """An order says which rows a limit above keeps and what an aggregation like ``first`` sees; at the top it is the result's own."""
     child = trace(node.child, tracer)
     return _with_rows(child, all_through((key.child for key in node.order), SORT, tracer.scope(child.columns)))
 
 
-@_traced.register
+@trace_operator.register
 def _(node: o.Repartition, tracer: Tracer) -> Traced:
     return trace(node.child, tracer)
 
 
-@_traced.register
+@trace_operator.register
 def _(node: o.Limit, tracer: Tracer) -> Traced:
     return trace(node.child, tracer)
 
 
-@_traced.register
+@trace_operator.register
 def _(node: o.FunctionOperator, tracer: Tracer) -> Traced:
     """The value and the reason are made from the arguments; the lineage keys only serve the UDF's error messages."""
     child = trace(node.child, tracer)
@@ -184,7 +185,7 @@ def _(node: o.FunctionOperator, tracer: Tracer) -> Traced:
     return _with_columns(child, {one.id: made for one in (node.value, node.reason) if one is not None})
 
 
-@_traced.register
+@trace_operator.register
 def _(node: o.Window, tracer: Tracer) -> Traced:
     """Partition and order influence the functions' columns alone: every row of the child stays."""
     child = trace(node.child, tracer)
@@ -194,7 +195,7 @@ def _(node: o.Window, tracer: Tracer) -> Traced:
     return _with_columns(child, {one.attribute.id: influences(one.child, scope) | window for one in node.functions})
 
 
-@_traced.register
+@trace_operator.register
 def _(node: o.Generate, tracer: Tracer) -> Traced:
     """The generated columns come from the generator's arguments, which also say how often a row is there (or that it is not)."""
     child = trace(node.child, tracer)
@@ -209,7 +210,7 @@ def _(node: o.Generate, tracer: Tracer) -> Traced:
     return _with_columns(_with_rows(child, rows), made)
 
 
-@_traced.register
+@trace_operator.register
 def _(node: o.PythonMap, tracer: Tracer) -> Traced:
     """Nothing is known of the function: every column that it is given may stand behind every column and row that it makes."""
     if node.kind == "aggregated":
