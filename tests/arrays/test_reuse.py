@@ -18,6 +18,7 @@ from airflow_lineage_provider.arrays.reuse import Operation
 from airflow_lineage_provider.errors import CaptureFailed, CaptureNeeded, InvalidRelation, UnknownArray
 from tests.arrays.drawing import drawn
 from tests.arrays.operations import OPERATIONS, THRESHOLDS, flat_differences, listed, moved, multiplied, scanned, summed, windows
+from tests.in_turn import in_turn
 
 Shape = tuple[int, ...]
 Made = Callable[[Shape], tuple[Shape, Any]]
@@ -389,8 +390,7 @@ def test_nothing_is_ever_reused_wrongly(name: str, data: st.DataObject) -> None:
             calls.call(name, lambda one: operation.relation(one, np.random.default_rng(0)), shape)
 
 
-@pytest.mark.parametrize("args", [None, {"n": 10}, {"slice": "0:10"}])
-@pytest.mark.parametrize("name", sorted(THRESHOLDS))
+@pytest.mark.parametrize(("name", "args"), in_turn(sorted(THRESHOLDS), [None, {"n": 10}, {"slice": "0:10"}]))
 def test_a_threshold_is_not_jumped_over(name: str, args: Any) -> None:
     """Below it, then far beyond: what a capture gives, whether the arguments tell the number or nobody does."""
     calls, operation = Calls(), THRESHOLDS[name]

@@ -238,6 +238,7 @@ def test_the_page_and_the_tables(tmp_path: Path) -> None:
     assert table.row_count == len(figure_names(one))
 
 
+@pytest.mark.processes
 def test_an_arm_of_a_process_of_its_own() -> None:
     """What it has of memory is its own, whatever others had before it; and it is told where it had most."""
     arms = {"much": elsewhere("tests.bench.taking", "much"), "little": elsewhere("tests.bench.taking", "little", once=True)}

@@ -20,6 +20,8 @@ from airflow_lineage_provider.capture.encodings import ENCODINGS
 from airflow_lineage_provider.capture.encodings.written import from_bytes, to_bytes
 from airflow_lineage_provider.capture.shape import shape_of
 from airflow_lineage_provider.errors import EnvironmentProblem, RecordDamaged
+from tests.in_turn import in_turn
+from tests.in_turn import sampled as some_of
 
 OTHERS = 40
 
@@ -151,8 +153,7 @@ SKEWED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("all_of_it", [True, False])
-@pytest.mark.parametrize("name", SKEWED)
+@pytest.mark.parametrize(("name", "all_of_it"), in_turn(some_of(SKEWED, 2), [True, False]))
 def test_of_skewed_maps_too_it_is_within_a_twentieth(name: str, all_of_it: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     edges, others = _skewed(name)
     starts = [*range(0, edges.rows, 4_000), edges.rows]

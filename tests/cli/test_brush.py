@@ -97,6 +97,7 @@ def test_a_bar_of_a_run_is_explained_in_the_browser(of_flights: tuple[str, dict[
             process.kill()
 
 
+@pytest.mark.processes
 def test_served_until_it_is_ended(flights: str) -> None:
     command = [sys.executable, "-m", "airflow_lineage_provider.cli", "brush", flights, *VIEWS, "--serve"]
     # (What is started in the background of a shell is deaf to Ctrl-C, and so is what it starts.)

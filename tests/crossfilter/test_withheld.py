@@ -15,6 +15,7 @@ from airflow_lineage_provider.answers.crossfilter import Crossfilter, GivenBars,
 from airflow_lineage_provider.errors import InvalidTarget
 from airflow_lineage_provider.render.crossfilter_text import show, to_dict
 from tests.crossfilter.test_served import ask
+from tests.in_turn import in_turn
 
 PEOPLE = pa.table({
     "n": [1, 2], "seat": ["1A", "2B"], "info": [{"ssn": "123-45", "age": 30}, {"ssn": "999-99", "age": 40}],
@@ -28,7 +29,10 @@ WITHOUT_ITS_NAME = (
 )  # fmt: skip
 
 
-@pytest.fixture(params=["file", "table"])
+KINDS = ["file", "table"]
+
+
+@pytest.fixture(params=KINDS)
 def people(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     """Rows of a table whose name is not known."""
     if request.param == "table":
@@ -55,7 +59,9 @@ def served_rows(view: Crossfilter) -> dict[str, Any]:
         return dict(json.loads(ask(served, "rows", [None] * len(view.views))[1]))
 
 
-@pytest.mark.parametrize("pattern", ["people.seat", "main.people.seat", "*.SEAT", "people.s*t"])
+@pytest.mark.parametrize(
+    ("pattern", "people"), in_turn(["people.seat", "main.people.seat", "*.SEAT", "people.s*t"], KINDS), indirect=["people"]
+)
 def test_where_the_table_is_not_known_the_column_of_a_pattern_is_withheld(
     people: Any, monkeypatch: pytest.MonkeyPatch, pattern: str
 ) -> None:

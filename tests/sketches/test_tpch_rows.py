@@ -127,7 +127,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workload, Mapping[
     return Workload("tpch", files), {name: as_strings(parquet.read_table(file)) for name, file in files.items()}
 
 
-@pytest.mark.parametrize("name", NAMES if ALL else sampled(NAMES, 9))
+@pytest.mark.parametrize("name", NAMES if ALL else sampled(NAMES, 11))
 def test_a_query_over_sketches_of_every_safe_column(name: str, tables: tuple[Workload, Mapping[str, pa.Table]]) -> None:
     asked = Asked(name, *tables)
     plain = asked.rows({})
@@ -146,7 +146,7 @@ def test_a_query_over_sketches_of_every_safe_column(name: str, tables: tuple[Wor
     assert (told["checks"] > 0) == (name != ALL_BEHIND)
 
 
-@pytest.mark.parametrize("name", NAMES if ALL else sampled(NAMES, 9))
+@pytest.mark.parametrize("name", NAMES if ALL else sampled(NAMES, 11))
 def test_a_query_over_sketches_of_all_its_sources(name: str, tables: tuple[Workload, Mapping[str, pa.Table]]) -> None:
     """Of one run, as what stands behind the result is here; so it does not matter which of them a limit cuts together."""
     asked, random = Asked(name, *tables), Random(name)
