@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
@@ -18,6 +18,7 @@ from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.store import kept_relations, schema
 from airflow_lineage_provider.store.given_tables import array_text
 from airflow_lineage_provider.store.ids import is_possible, new_id
+from airflow_lineage_provider.store.portions import in_portions
 from airflow_lineage_provider.store.reading import Reading
 from airflow_lineage_provider.store.records import DerivationRecord, DerivationTable
 from airflow_lineage_provider.store.sqltext import literal
@@ -35,7 +36,6 @@ _BYTES_TOGETHER = 4_000_000
 _CHUNK: dict[str, Any] = {"index_elements": ["set_id", "chunk"], "index_where": sa.text("set_id IS NOT NULL")}
 _CALLS_AT_ONCE = 10_000
 _LENGTH_AT_ONCE = 8_000_000
-_Call: TypeAlias = "tuple[str, str, str | None]"
 _KEEP = sa.text(f"""
     INSERT INTO {schema.reasons.fullname} (run_id, function, digest, value, reason)
     SELECT :run, :function, * FROM unnest(CAST(:digests AS text[]), CAST(:values AS text[]), CAST(:reasons AS text[]))
@@ -57,23 +57,11 @@ def save(connection: sa.Connection, record: DerivationRecord) -> str:
     if connection.execute(entered).first() is None and made.place is not None:
         return _of_chunk(connection, made.place)  # another try was there first
     kept_relations.enter(connection, made.run_id, made.relations)
-    for rows in _together(_table_row(made.id, position, *named) for position, named in enumerate(made.tables.items())):
-        connection.execute(schema.derivation_tables.insert(), rows)
+    rows = (_table_row(made.id, position, *named) for position, named in enumerate(made.tables.items()))
+    # Small tables at once: many round trips cost more than their rows, and a large one is in memory alone.
+    for some in in_portions(rows, lambda row: len(row["arrow"]), _BYTES_TOGETHER):
+        connection.execute(schema.derivation_tables.insert(), some)
     return made.id
-
-
-def _together(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """Small tables at once: many round trips cost more than their rows, and a large one is in memory alone."""
-    some: list[dict[str, Any]] = []
-    size = 0
-    for row in rows:
-        if some and size + len(row["arrow"]) > _BYTES_TOGETHER:
-            yield some
-            some, size = [], 0
-        some.append(row)
-        size += len(row["arrow"])
-    if some:
-        yield some
 
 
 def _of_chunk(connection: sa.Connection, place: ChunkPlace) -> str:
@@ -196,24 +184,12 @@ def save_reasons(
     """
     check_complete(connection, run_id)
     kept_relations.enter(connection, run_id, relations)
-    for some in _portions(rows):
+    # In one order, so that two who keep the same do not wait for each other.
+    calls = sorted((digest, *decided) for digest, decided in rows.items())
+    for some in in_portions(calls, lambda call: len(call[1]) + len(call[2] or ""), _LENGTH_AT_ONCE, _CALLS_AT_ONCE):
         columns = zip(*((digest, _safe(value), _safe(reason)) for digest, value, reason in some), strict=True)
         given = {name: array_text(column) for name, column in zip(("digests", "values", "reasons"), columns, strict=True)}
         connection.execute(_KEEP, {"run": run_id, "function": schema.safe_text(function)} | given)
-
-
-def _portions(rows: Mapping[str, tuple[str, str | None]]) -> Iterator[list[_Call]]:
-    """So many at once as are a statement of some megabytes; in one order, so that two who keep the same do not wait for each other."""
-    some: list[_Call] = []
-    length = 0
-    for digest, (value, reason) in sorted(rows.items()):
-        some.append((digest, value, reason))
-        length += len(value) + len(reason or "")
-        if len(some) == _CALLS_AT_ONCE or length > _LENGTH_AT_ONCE:
-            yield some
-            some, length = [], 0
-    if some:
-        yield some
 
 
 def _safe(text: str | None) -> str | None:

@@ -26,16 +26,17 @@ FEW_ROWS = 10_000
 # short texts are quicker read than converted, which binary COPY does to each; times, fractions and arrays are dear to write and to parse.
 _ROW = -0.04
 _MICROSECONDS = {
-    "bool": -0.05,
-    "int": -0.03,
-    "float": 0.1,
-    "decimal": -0.15,
-    "date": 0.1,
-    "time": 0.35,
-    "binary": 0.2,
-    "list": 0.9,
-    "text": -0.06,
+    "is_boolean": -0.05,
+    "is_integer": -0.03,
+    "is_floating": 0.1,
+    "is_decimal": -0.15,
+    "is_date": 0.1,
+    "is_temporal": 0.35,
+    "is_binary": 0.2,
+    "is_list": 0.9,
 }
+"""By the tests of `pyarrow.types`: the first that holds."""
+_TEXT = -0.06
 _MICROSECONDS_A_BYTE = 0.0023
 """Of a text, beside."""
 
@@ -74,18 +75,8 @@ def _more_as_text(column: pa.Array) -> float:
     """Microseconds that a value of a column costs as CSV more than in binary."""
     from pyarrow import types
 
-    tests = {
-        "bool": types.is_boolean,
-        "int": types.is_integer,
-        "float": types.is_floating,
-        "decimal": types.is_decimal,
-        "date": types.is_date,
-        "time": types.is_temporal,
-        "binary": types.is_binary,
-        "list": types.is_list,
-    }
-    kind = next((name for name, is_one in tests.items() if is_one(column.type)), "text")
-    return _MICROSECONDS[kind] + (_MICROSECONDS_A_BYTE * column.nbytes / max(len(column), 1) if kind == "text" else 0.0)
+    known = next((cost for is_one, cost in _MICROSECONDS.items() if getattr(types, is_one)(column.type)), None)
+    return _TEXT + _MICROSECONDS_A_BYTE * column.nbytes / max(len(column), 1) if known is None else known
 
 
 @contextmanager

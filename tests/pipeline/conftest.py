@@ -19,3 +19,9 @@ def forget_sketches(store: Store) -> None:
     """Those of other tests, which would serve."""
     with store._transaction("a test") as connection:
         connection.execute(sketches.delete())
+
+
+@pytest.fixture
+def no_sketches(store: Store) -> None:
+    """None is there when the test begins."""
+    forget_sketches(store)

@@ -76,6 +76,11 @@ def test_the_lineage_of_all_its_runs_is_captured(lineage: Lineage, spark: SparkS
     assert {one.to for one in of_write.index or ()} == {"range"}
 
 
+def _tries(whose: Any, count: int) -> list[dict[str, Any]]:
+    """Contexts of the tries of one task instance, the first first."""
+    return [{"dag_id": "d", "run_id": f"r {whose}", "task_id": "t", "map_index": -1, "try_number": 1 + at} for at in range(count)]
+
+
 def test_a_retry_captures_what_stands_and_calls_nothing(
     lineage: Lineage, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -87,8 +92,7 @@ def test_a_retry_captures_what_stands_and_calls_nothing(
         spark.range(5).write.mode("overwrite").parquet(f"{tmp_path}/first")
         return spark.read.parquet(f"{tmp_path}/first").where("id > 0")
 
-    whose = {"dag_id": "d", "run_id": f"r {tmp_path}", "task_id": "t", "map_index": -1}
-    tries = [{**whose, "try_number": number} for number in range(1, 6)]
+    tries = _tries(tmp_path, 5)
     options: dict[str, Any] = {"capture": "eager", "output": f"{tmp_path}/out+append", "name": "retried"}
     monkeypatch.setenv("AIRFLOW_LINEAGE_CAPTURE_REQUIRED", "1")
     with monkeypatch.context() as patched:
@@ -121,7 +125,7 @@ def test_a_retry_runs_where_what_was_read_is_there_no_more(
         return spark.read.parquet(f"{tmp_path}/in").where("id > 0")
 
     spark.range(3).write.parquet(f"{tmp_path}/in")
-    tries = [{"dag_id": "d", "run_id": f"r {tmp_path}", "task_id": "t", "map_index": -1, "try_number": number} for number in (1, 2, 3)]
+    tries = _tries(tmp_path, 3)
     options: dict[str, Any] = {"capture": "eager", "output": f"{tmp_path}/out+overwrite", "name": "retried"}
     monkeypatch.setenv("AIRFLOW_LINEAGE_CAPTURE_REQUIRED", "1")
     with monkeypatch.context() as patched:
@@ -146,7 +150,7 @@ def test_a_retry_runs_where_what_was_read_is_there_no_more(
 def _first(lineage: Lineage, spark: SparkSession, function: Any, patch: pytest.MonkeyPatch, whose: Any, **options: Any) -> list[Any]:
     """A first try whose lineage is too much to capture; the contexts of it and of the next."""
     patch.setenv("AIRFLOW_LINEAGE_CAPTURE_REQUIRED", "1")
-    tries = [{"dag_id": "d", "run_id": f"r {whose}", "task_id": "t", "map_index": -1, "try_number": number} for number in (1, 2)]
+    tries = _tries(whose, 2)
     with patch.context() as patched:
         patched.setenv("AIRFLOW_LINEAGE_CAPTURE_LIMIT", "1")
         with pytest.raises(CaptureRequired):
@@ -215,7 +219,7 @@ def test_a_retry_with_another_secret_runs(
 def test_a_retry_without_a_store(lineage: Lineage, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where results are to be kept it runs; where no lineage is to be captured nobody asks."""
     monkeypatch.setenv("AIRFLOW_LINEAGE_CAPTURE_REQUIRED", "1")
-    tries = [{"dag_id": "d", "run_id": f"r {tmp_path}", "task_id": "t", "map_index": -1, "try_number": number} for number in (1, 2)]
+    tries = _tries(tmp_path, 2)
 
     def away(*_: Any) -> None:
         raise StoreUnavailable("the results store does not answer")

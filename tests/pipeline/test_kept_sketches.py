@@ -26,7 +26,6 @@ from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.sketch import Sketch
 from airflow_lineage_provider.store.schema import sketch_cuts, sketch_uses, sketches
-from tests.pipeline.conftest import forget_sketches
 from tests.pipeline.sketched import BIG_ORDERS, ON_KEY, ORDERS, TOP, bag, captured, stored, tables_of_orders
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
     from airflow_lineage_provider.store import Store
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("no_sketches")]
 pytest.importorskip("z3")
 
 
@@ -42,12 +41,6 @@ pytest.importorskip("z3")
 def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with tables_of_orders(spark, tmp_path_factory.mktemp("sketches")) as folder:
         yield folder
-
-
-@pytest.fixture
-def lineage(spark: SparkSession, store: Store) -> Lineage:
-    forget_sketches(store)
-    return Lineage(spark, store=store)
 
 
 def test_a_sketch_that_is_wrong_is_found_dropped_and_not_the_result(spark: SparkSession, lineage: Lineage, store: Store) -> None:

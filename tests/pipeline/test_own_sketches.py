@@ -21,12 +21,11 @@ from airflow_lineage_provider.sketches.use import FEW
 from airflow_lineage_provider.store import Store
 from tests.answers import guarantees_of, links_of
 from tests.in_turn import sampled
-from tests.pipeline.conftest import forget_sketches
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("no_sketches")]
 pytest.importorskip("z3")
 
 ORDERS = 300
@@ -62,12 +61,6 @@ def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ite
     yield folder
     for name in given:
         spark.catalog.dropTempView(name)
-
-
-@pytest.fixture
-def lineage(spark: SparkSession, store: Store) -> Lineage:
-    forget_sketches(store)
-    return Lineage(spark, store=store)
 
 
 BIG = "SELECT i_key, sum(i_count) AS total FROM items GROUP BY i_key HAVING sum(i_count) > 100"

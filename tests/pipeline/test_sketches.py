@@ -18,15 +18,13 @@ from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.use import FEW, FOR_READER, selection
 from tests.in_turn import sampled
-from tests.pipeline.conftest import forget_sketches
 from tests.pipeline.sketched import BIG_ORDERS, ON_KEY, ORDERS, TOP, bag, captured, states, tables_of_orders
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from airflow_lineage_provider.store import Store
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("no_sketches")]
 pytest.importorskip("z3")
 
 
@@ -34,12 +32,6 @@ pytest.importorskip("z3")
 def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with tables_of_orders(spark, tmp_path_factory.mktemp("sketches")) as folder:
         yield folder
-
-
-@pytest.fixture
-def lineage(spark: SparkSession, store: Store) -> Lineage:
-    forget_sketches(store)
-    return Lineage(spark, store=store)
 
 
 SAFE = {

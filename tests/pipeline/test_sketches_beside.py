@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from airflow_lineage_provider import Lineage
-from tests.pipeline.conftest import forget_sketches
 from tests.pipeline.sketched import bag
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from airflow_lineage_provider.store import Store
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("no_sketches")]
 pytest.importorskip("z3")
 
 FIRST = "SELECT v FROM alike JOIN partners ON alike.k = partners.k ORDER BY v LIMIT 1"
@@ -37,12 +35,6 @@ def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ite
     yield folder
     for name in ON:
         spark.catalog.dropTempView(name)
-
-
-@pytest.fixture
-def lineage(spark: SparkSession, store: Store) -> Lineage:
-    forget_sketches(store)
-    return Lineage(spark, store=store)
 
 
 def test_sketches_of_two_runs_are_not_mixed(spark: SparkSession, lineage: Lineage) -> None:

@@ -16,26 +16,18 @@ from airflow_lineage_provider.records.sketches import SketchUse
 from airflow_lineage_provider.records.versions import FilesVersion, NoVersion, SourceVersion
 from airflow_lineage_provider.running.appended_source import added_files
 from tests.in_turn import sampled
-from tests.pipeline.conftest import forget_sketches
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from airflow_lineage_provider.store import Store
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("no_sketches")]
 pytest.importorskip("z3")
 
 ORDERS = 400
 ITEMS = "l_orderkey int, l_line int, l_quantity int, l_price decimal(12,2)"
 SMALL = {"parquet.block.size": "2048", "parquet.page.size": "512", "parquet.page.row.count.limit": "20"}
 ON_KEY = {"items": "l_orderkey"}
-
-
-@pytest.fixture
-def lineage(spark: SparkSession, store: Store) -> Lineage:
-    forget_sketches(store)
-    return Lineage(spark, store=store)
 
 
 class Tables:
