@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -29,18 +30,20 @@ from tests.bench.results import Results, tables
 from tests.bench.told import Told
 
 console = Console()
+_TIDYING = 60.0
+"""Seconds that an experiment which is asked to end may take for it."""
 
 
 def main() -> int:
     """All that is asked for; 1 where an experiment failed, or a bound does not hold."""
     arguments = _arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # as by Ctrl-C: what was found is kept, servers are stopped
     if arguments.into:
         return _run_one(arguments.only[0], arguments)
     arguments.out.mkdir(parents=True, exist_ok=True)
     results = Results(machine(), arguments.size)
     for name in arguments.only or EXPERIMENTS:
         _run(name, arguments, results)
-        results.write(arguments.out / "results.json")
         write_report(results, arguments.out / "report.html")
     console.print(goals_table(outcomes(results, goals())))
     console.print(f"{arguments.out / 'results.json'}, {arguments.out / 'report.html'}")
@@ -64,20 +67,47 @@ def _arguments() -> argparse.Namespace:
 
 
 def _run(name: str, arguments: argparse.Namespace, results: Results) -> None:
-    """In a process of its own: no experiment finds what another one has warmed up, and none falls with another."""
-    with tempfile.TemporaryDirectory(prefix="lineage-bench-") as folder, console.status(name):
-        into = Path(folder) / "found.json"
-        own = [sys.executable, "-m", "tests.bench", "--only", name, "--size", arguments.size, "--repeats", str(arguments.repeats)]
-        own += [text for factor in arguments.scale_factor for text in ("--scale-factor", factor)]
-        own += ["--udf-seconds", str(arguments.udf_seconds), "--into", str(into)]
-        done = subprocess.run(own, stderr=subprocess.PIPE, text=True, check=False)
-        found = [Comparison.from_json(one) for one in json.loads(into.read_text())] if into.exists() else []
-    results.experiments[name] = found
-    if done.returncode:
-        results.failed[name] = _problem(done.stderr)
-        console.print(f"{name} failed:\n{results.failed[name]}", style="red", markup=False)
-    for table in tables(found, results.cores):
-        console.print(table)
+    """In a process of its own: no experiment finds what another one has warmed up, and none falls with another.
+
+    What it had found is kept, and shown, also where it is ended before it is done, and so is what ran before it.
+    """
+    into = arguments.out / f"{name}.found.json"
+    own = [sys.executable, "-m", "tests.bench", "--only", name, "--size", arguments.size, "--repeats", str(arguments.repeats)]
+    own += [text for factor in arguments.scale_factor for text in ("--scale-factor", factor)]
+    own += ["--udf-seconds", str(arguments.udf_seconds), "--into", str(into)]
+    into.unlink(missing_ok=True)
+    results.failed[name] = "it was ended before it was done"
+    try:
+        with console.status(name):
+            failed, told = _ended(own)
+        del results.failed[name]
+        if failed:
+            results.failed[name] = _problem(told)
+    finally:
+        found = [Comparison.from_json(one) for one in json.loads(into.read_text(encoding="utf-8"))] if into.exists() else []
+        results.experiments[name] = found
+        results.write(arguments.out / "results.json")
+        into.unlink(missing_ok=True)
+        if name in results.failed:
+            console.print(f"{name} failed:\n{results.failed[name]}", style="red", markup=False)
+        for table in tables(found, results.cores):
+            console.print(table)
+
+
+def _ended(own: list[str]) -> tuple[int, str]:
+    """How a process of one's own ended, and what it told. It is asked to end, and tidy up, where this one is."""
+    process = subprocess.Popen(own, stderr=subprocess.PIPE, text=True)
+    try:
+        _, told = process.communicate()
+    except BaseException:
+        process.terminate()
+        try:
+            process.communicate(timeout=_TIDYING)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+        raise
+    return process.returncode, told
 
 
 def _problem(told: str) -> str:
@@ -109,7 +139,9 @@ def _with_load(comparisons: Iterator[Comparison]) -> Iterator[tuple[float, Compa
 
 
 def _write(found: list[Comparison], into: Path) -> None:
-    into.write_text(json.dumps([comparison.to_json() for comparison in found]), encoding="utf-8")
+    new = into.with_suffix(".new")
+    new.write_text(json.dumps([comparison.to_json() for comparison in found]), encoding="utf-8")
+    os.replace(new, into)  # it is read where this process is ended, too
 
 
 if __name__ == "__main__":

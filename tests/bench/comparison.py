@@ -75,7 +75,8 @@ class Comparison:
 
     def _medians(self, arm: str) -> dict[str, float]:
         read = [_flat(one) for one in self.readings[arm]]
-        return {name: _rounded(statistics.median(one[name] for one in read)) for name in read[0]}
+        names = dict.fromkeys(name for one in read for name in one)  # not every reading has all: where more files are opened than are told
+        return {name: _rounded(statistics.median(one[name] for one in read if name in one)) for name in names}
 
     def to_json(self) -> dict[str, Any]:
         kept = asdict(replace(self, arms={}))

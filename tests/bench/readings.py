@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.store import Store
 
 
+_TRIES = 30
+"""Some milliseconds each: a server with many sessions ends them one by one."""
 _LONG = 0.02
 """Seconds: the clock of CPU seconds has steps, and so has what the system does meanwhile."""
 
@@ -157,11 +159,9 @@ class Meter:
     def _cpu_of_servers(self) -> dict[str, float]:
         cpu: dict[str, float] = {}
         if self._java is not None:
-            java = self._java.cpu_times()
-            cpu["JVM"] = java.user + java.system
-            cpu["workers"] = java.children_user + java.children_system + _of_descendants(self._java)
+            cpu["JVM"], cpu["workers"] = seconds_of_tree(self._java)
         if self._server is not None:
-            cpu["PostgreSQL"] = _of_tree(self._server)
+            cpu["PostgreSQL"] = sum(seconds_of_tree(self._server))
         return cpu
 
 
@@ -177,9 +177,33 @@ def _called(command: str) -> str:
     return f"new {words[0]}" if kind == "i" else f"{kind} {' '.join(one for one in words[:2] if one != 'e')}"
 
 
-def _of_tree(process: psutil.Process) -> float:
+def seconds_of_tree(process: psutil.Process) -> tuple[float, float]:
+    """CPU seconds of a process, and of all below it, those included that have ended.
+
+    What has ended stands with its parent once that has noticed. Where one ends while they are read, its seconds may be in neither: its
+    parent was read before, and it after. So they are read until two readings find the same processes. (A parent is read before its
+    children, so that none is counted twice.)
+    """
+    found = _seconds_by_process(process)
+    for _ in range(_TRIES):
+        before, found = found, _seconds_by_process(process)
+        if before.keys() == found.keys():
+            break
+    return found[process.pid][0], sum(ended for _, ended in found.values()) + sum(
+        own for pid, (own, _) in found.items() if pid != process.pid
+    )
+
+
+def _seconds_by_process(process: psutil.Process) -> dict[int, tuple[float, float]]:
+    """Of each its own, and those of its children that have ended."""
+    found: dict[int, tuple[float, float]] = {}
     times = process.cpu_times()
-    return float(times.user + times.system + times.children_user + times.children_system) + _of_descendants(process)
+    found[process.pid] = times.user + times.system, times.children_user + times.children_system
+    for one in process.children(recursive=True):
+        with suppress(psutil.Error):  # it has ended meanwhile
+            times = one.cpu_times()
+            found[one.pid] = times.user + times.system, times.children_user + times.children_system
+    return found
 
 
 def _read_by(process: psutil.Process) -> int:
@@ -187,16 +211,6 @@ def _read_by(process: psutil.Process) -> int:
     with suppress(psutil.Error, AttributeError):
         return int(process.io_counters().read_chars)
     return 0
-
-
-def _of_descendants(process: psutil.Process) -> float:
-    """Seconds of those that live, and of their children that have ended: what these took stands with their parent."""
-    total = 0.0
-    for one in process.children(recursive=True):
-        with suppress(psutil.Error):  # it has ended meanwhile
-            times = one.cpu_times()
-            total += times.user + times.system + times.children_user + times.children_system
-    return total
 
 
 def _java() -> psutil.Process:

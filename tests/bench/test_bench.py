@@ -157,10 +157,69 @@ def test_what_the_meter_itself_takes_is_not_the_drivers(monkeypatch: pytest.Monk
 
     meter = Meter(None, None)
     monkeypatch.setattr(meter, "_server", psutil.Process())
-    for name in ("_of_tree", "_read_by"):
-        monkeypatch.setattr(readings, name, busy)
+    monkeypatch.setattr(readings, "seconds_of_tree", lambda one: (busy(one), 0.0))
+    monkeypatch.setattr(readings, "_read_by", busy)
     assert meter.measured(lambda: None).cpu["driver"] < 0.02
     assert 0.05 <= meter.measured(lambda: busy(None)).cpu["driver"] < 0.09
+
+
+_SERVER = """
+import os, sys, time
+print("ready", flush=True)
+for line in sys.stdin:
+    session, (heard, said) = None, os.pipe()
+    if not (session := os.fork()):
+        while time.process_time() < 0.1:
+            pass
+        os.write(said, b"done")
+        os._exit(0)
+    os.read(heard, 4), os.close(heard), os.close(said)
+    print("done", flush=True)
+    os.waitpid(session, 0)
+"""
+
+
+def test_seconds_of_sessions_that_end_with_the_work_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whenever their server notices that they have ended: while it and they are being read, too."""
+    meter = Meter(None, None)
+    with subprocess.Popen([sys.executable, "-c", _SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdout.readline()
+        monkeypatch.setattr(meter, "_server", psutil.Process(server.pid))
+        for _ in range(20):
+            with meter.reading() as found:
+                server.stdin.write("work\n")
+                server.stdin.flush()
+                server.stdout.readline()
+            assert 0.07 <= found.cpu["PostgreSQL"] <= 0.16
+        server.stdin.close()
+
+
+def test_a_session_that_ends_while_it_is_read_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server was read before it noticed, and the session after: its second is in neither."""
+    told = iter([{1: (1.0, 0.0), 2: (1.0, 0.0)}, {1: (1.0, 0.0)}, {1: (1.0, 1.0)}])
+    monkeypatch.setattr(readings, "_seconds_by_process", lambda _: next(told))
+    assert readings.seconds_of_tree(SimpleNamespace(pid=1)) == (1.0, 1.0)  # type: ignore[arg-type]
+
+
+def test_a_count_that_a_reading_lacks_is_the_others() -> None:
+    some = [Reading(1.0, counts={"files opened": 4}), Reading(1.0), Reading(1.0, counts={"files opened": 6, "jobs": 1})]
+    assert Comparison("x", "a", {"a": some}).figures()["a"].items() >= {"files opened": 5.0, "jobs": 1.0}.items()
+
+
+@pytest.mark.processes
+def test_what_an_experiment_had_found_is_kept_where_it_is_ended(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-m", "tests.bench", "--only", "arrays", "--repeats", "1", "--out", str(tmp_path)]) as bench:
+        until = time.monotonic() + 120
+        while not (tmp_path / "arrays.found.json").exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        bench.terminate()
+        assert bench.wait(90) == 128 + 15
+    kept = Results.read(tmp_path / "results.json")
+    assert kept.failed == {"arrays": "it was ended before it was done"}
+    assert kept.experiments["arrays"][0].readings
+    assert [one.name for one in tmp_path.iterdir()] == ["results.json"]
 
 
 def test_files_opened_and_bytes_read_are_counted(tmp_path: Path) -> None:
