@@ -8,9 +8,13 @@ apart ends in `no_rule`: the type checker shows which functions lack the new cla
 from __future__ import annotations
 
 from enum import Enum
+from types import MappingProxyType
 from typing import ClassVar, Never
 
 from airflow_lineage_provider.errors import UnsupportedOperator
+
+WRITTEN_IF_SET = MappingProxyType({"written": "if set"})
+"""Of a field: a stored plan has it where it is another than its default. So plans that do without it are those of releases before it."""
 
 
 class LineageRule(Enum):

@@ -82,7 +82,8 @@ def _encode(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         if type(value) is not _CLASSES.get(type(value).__name__):
             raise unknown(value, "storing a plan")
-        return {"is": type(value).__name__} | {f.name: _encode(getattr(value, f.name)) for f in fields(value)}
+        written = [(f.name, getattr(value, f.name)) for f in fields(value) if not f.metadata or getattr(value, f.name) != f.default]
+        return {"is": type(value).__name__} | {name: _encode(one) for name, one in written}
     if isinstance(value, tuple):
         return [_encode(item) for item in value]
     return value

@@ -1,7 +1,8 @@
 """Sums and averages in floating-point numbers that are the same in whatever order rows come: those of small whole numbers.
 
 A double holds every whole number up to 2^53, and Spark adds integers up for an average as doubles: where no row's value is larger than
-2^15, no group of less than 2^38 rows has a partial sum that is rounded.
+2^15, no group of less than 2^38 rows has a partial sum that is rounded. Larger numbers are known to be exact where the rows are known
+(`adds_up_exactly`), and then are marked (`AggregateCall.exact`).
 
 >>> flag = e.Call(function="when", arguments=(*(_whole(one) for one in "110"),), type="int")
 >>> averaged = e.AggregateCall(function="avg", arguments=(flag,), type="double")
@@ -13,35 +14,69 @@ False
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from airflow_lineage_provider.plan import expressions as e
 
-_LARGEST = 2**15
+_LARGEST, _LARGEST_DOUBLE = 2**15, 2**53
 _OF_TYPE = {"boolean": 1, "tinyint": 2**7, "smallint": 2**15, "int": 2**31, "bigint": 2**63}
-_FLOATING = frozenset({"float", "double"})
+_DIGITS = {"float": 2**24, "double": _LARGEST_DOUBLE}
+_FLOATING = frozenset(_DIGITS)
 _ADDING = frozenset({"sum", "try_sum", "avg", "mean", "try_avg"})
 _CHOOSING = frozenset({"coalesce", "nvl", "ifnull", "nullif", "greatest", "least"})
 
 
 def is_exact(call: e.AggregateCall | e.WindowFunction) -> bool:
-    """Whether a call adds up small whole numbers alone."""
-    bound = _bound(call.arguments[0]) if call.function in _ADDING and call.arguments else None
+    """Whether a call adds up whole numbers alone that are small, or that are marked."""
+    if call.exact:
+        return True
+    bound = most_of(call.arguments[0]) if _adds(call) else None
     return bound is not None and bound <= _LARGEST
 
 
-def _bound(value: e.Expression) -> int | None:
-    """What no value is larger than, its sign aside, where all are whole numbers or NULL; None where nobody knows."""
+def adds_up_exactly(call: e.AggregateCall | e.WindowFunction, rows: float, columns: Mapping[int, int]) -> bool:
+    """Whether a call adds up whole numbers alone, no partial sum of which a double rounds.
+
+    :param rows: there are no more. :param columns: for attributes (their ids) of whole numbers what none is larger than.
+    """
+    bound = most_of(call.arguments[0], columns) if _adds(call) and call.type == "double" else None
+    return bound is not None and bound * rows <= _LARGEST_DOUBLE
+
+
+def adds_whole_numbers(call: e.AggregateCall | e.WindowFunction) -> bool:
+    """Whether a call adds up in floating-point numbers what are whole numbers by their type."""
+    if not _adds(call) or call.type != "double":
+        return False
+    value = call.arguments[0]
+    while isinstance(value, e.Cast) and _type(value) in _FLOATING:
+        value = value.child
+    return _type(value) in _OF_TYPE
+
+
+def _adds(call: e.AggregateCall | e.WindowFunction) -> bool:
+    return call.function in _ADDING and bool(call.arguments)
+
+
+def most_of(value: e.Expression, columns: Mapping[int, int] = MappingProxyType({})) -> int | None:
+    """What no value is larger than, its sign aside, where all are whole numbers or NULL; None where nobody knows.
+
+    :param columns: what is known of attributes, by id.
+    """
     match value:
+        case e.Attribute():
+            found = columns.get(value.id)
         case e.Literal():
             found = _of_constant(value)
         case e.Cast():
-            found = _bound(value.child)
+            found = most_of(value.child, columns)
         case e.Call():
-            found = _of_call(value)
+            found = _of_call(value, columns)
         case _:
             found = None
     most = _OF_TYPE.get(_type(value))
-    if most is None:  # a whole number stays one as a double; other types cut it, or round
-        return found if _type(value) in _FLOATING else None
+    if most is None:  # a whole number stays one as a double, and itself where that has its digits; other types cut it, or round
+        return found if found is not None and found <= _DIGITS.get(_type(value), 0) else None
     # Beyond its type an integer begins anew at the other end.
     return found if found is not None and found <= most else most
 
@@ -59,8 +94,8 @@ def _of_constant(value: e.Literal) -> int | None:
     return abs(int(number)) if number.is_integer() else None
 
 
-def _of_call(call: e.Call) -> int | None:
-    bounds = [_bound(one) for one in _chosen(call)]
+def _of_call(call: e.Call, columns: Mapping[int, int]) -> int | None:
+    bounds = [most_of(one, columns) for one in _chosen(call)]
     known = [one for one in bounds if one is not None]
     if not known or len(known) < len(bounds):
         return None

@@ -6,11 +6,11 @@ An `Attribute` is a column of some operator's output, known by its ``id`` throug
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, get_args
 from typing import Literal as OneOf
 
-from airflow_lineage_provider.plan.base import ExpressionNode
+from airflow_lineage_provider.plan.base import WRITTEN_IF_SET, ExpressionNode
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.plan.operators import Plan
@@ -116,7 +116,8 @@ Direction = OneOf["asc nulls first", "asc nulls last", "desc nulls first", "desc
 class _OverRows(ExpressionNode):
     """A function over rows, of a group or of a window.
 
-    ``within_group`` are directions: as many of the last arguments are the sort keys in ``WITHIN GROUP (ORDER BY …)``.
+    ``within_group`` are directions: as many of the last arguments are the sort keys in ``WITHIN GROUP (ORDER BY …)``. ``exact``: it adds up
+    whole numbers in floating point, and is known not to round, in whatever order they come (`rewrite.exact_averages`).
     """
 
     function: str
@@ -125,6 +126,7 @@ class _OverRows(ExpressionNode):
     distinct: bool = False
     filter: Expression | None = None
     within_group: tuple[Direction, ...] = ()
+    exact: bool = field(default=False, metadata=WRITTEN_IF_SET)
 
     @property
     def sort_keys(self) -> tuple[SortKey, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,9 +20,31 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.store.run_store import RunStore
 
 
+class SourceVersions:
+    """The versions of the sources that a run reads, each looked at once, when it is first asked for."""
+
+    def __init__(self, spark: SparkSession, store: RunStore, captured: CapturedPipeline) -> None:
+        self._spark, self._store, self._captured = spark, store, captured
+        self._known: dict[int, SourceVersion] = {}
+
+    def __call__(self, source: Source) -> SourceVersion:
+        if source.leaf not in self._known:
+            self._known[source.leaf] = self._look_at(source)
+        return self._known[source.leaf]
+
+    def _look_at(self, source: Source) -> SourceVersion:
+        """Also whether the session keeps rows of it that may be others."""
+        from airflow_lineage_provider.spark.rereading.sources import version_of
+
+        version = version_of(self._spark, self._captured.leaves[source.leaf], source.relation, self._is_output)
+        return replace(version, kept_rows="doubtful") if source.leaf in self._captured.doubtful else version
+
+    def _is_output(self, place: str) -> bool:
+        return self._store.ask("finding the runs that wrote a table", lambda opened: bool(opened.written([place])), False)
+
+
 def recorded_sources(
-    spark: SparkSession,
-    store: RunStore,
+    versions: SourceVersions,
     batch: MicroBatch | None,
     captured: CapturedPipeline,
     plan: SegmentedPlan,
@@ -32,9 +54,6 @@ def recorded_sources(
     from airflow_lineage_provider.spark.executing.run import sources_of
     from airflow_lineage_provider.spark.identity import file_hashes
 
-    def is_output(place: str) -> bool:
-        return store.ask("finding the runs that wrote a table", lambda opened: bool(opened.written([place])), False)
-
     def recorded(source: Source) -> RecordedSource:
         rows_of, identity = captured.rows_of.get(source.leaf), identities[source.leaf]
         if rows_of is not None:
@@ -42,17 +61,9 @@ def recorded_sources(
         return RecordedSource(
             source=source,
             identity=identity,
-            version=_version(spark, captured, source, is_output),
+            version=versions(source),
             files=file_hashes(captured.leaves[source.leaf]) if identity.kind == "file_position" else {},
             of_batch=batch is not None and batch.has(source.relation),
         )
 
     return {source.leaf: recorded(source) for source in sources_of(plan)}
-
-
-def _version(spark: SparkSession, captured: CapturedPipeline, source: Source, is_output: Callable[[str], bool]) -> SourceVersion:
-    """The version of a source that the run reads, and whether the session keeps rows of it that may be others."""
-    from airflow_lineage_provider.spark.rereading.sources import version_of
-
-    version = version_of(spark, captured.leaves[source.leaf], source.relation, is_output)
-    return replace(version, kept_rows="doubtful") if source.leaf in captured.doubtful else version

@@ -41,10 +41,11 @@ from airflow_lineage_provider.running.journal import Journal
 from airflow_lineage_provider.running.keeping import Keeping, keeping
 from airflow_lineage_provider.running.many_rows import probably_many
 from airflow_lineage_provider.running.output import Output, Written
-from airflow_lineage_provider.running.recorded_sources import recorded_sources
+from airflow_lineage_provider.running.recorded_sources import SourceVersions, recorded_sources
 from airflow_lineage_provider.running.sketch_policy import hold_sketches, note_sketches
 from airflow_lineage_provider.running.sketched_result import check_result
 from airflow_lineage_provider.running.sketching import sketching
+from airflow_lineage_provider.running.source_magnitudes import source_magnitudes
 from airflow_lineage_provider.secrecy import Secrets
 from airflow_lineage_provider.secrecy.failures import guarded, told
 from airflow_lineage_provider.secrecy.known import AIRFLOW
@@ -229,7 +230,10 @@ def _prepare(spark: SparkSession, store: RunStore, request: Request, frame: Data
     if request.output is not None:
         request.output.check(frame)
     pipeline = captured.pipeline
-    plan = rewrite(replace(pipeline, plan=with_passed_keys(pipeline.plan, request.keys)))
+    versions = SourceVersions(spark, store, captured)
+    # Rows of lineage are some of a table's, and what batches of a stream read is one recorded plan.
+    known = source_magnitudes(pipeline.plan, versions, captured.rows_of.keys()) if request.batch is None else {}
+    plan = rewrite(replace(pipeline, plan=with_passed_keys(pipeline.plan, request.keys)), known)
     udfs = _declared(plan, captured)
     if request.reasons == "eager":
         plan = with_reasons(plan, frozenset(number for number, udf in udfs.items() if udf.has_reason))
@@ -246,7 +250,7 @@ def _prepare(spark: SparkSession, store: RunStore, request: Request, frame: Data
     )
     made = program()
 
-    sources = recorded_sources(spark, store, request.batch, captured, plan, identities)
+    sources = recorded_sources(versions, request.batch, captured, plan, identities)
     recorded = RecordedPlan(plan=plan, materialized={p.segment.number: p.materialized for p in made}, sources=sources)
     many, ways = _many(request, store, recorded, made, costs), tuple[RecordedWay, ...]()
     if request.capture is not None:

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from airflow_lineage_provider.plan import operators as o
-from airflow_lineage_provider.plan.walk import operators
+from airflow_lineage_provider.plan.magnitudes import rows_above
+from airflow_lineage_provider.plan.walk import children, operators
 from airflow_lineage_provider.tracing.key_index import KeyIndex
 from airflow_lineage_provider.tracing.looked_up import LookedUp
 from airflow_lineage_provider.tracing.row_sets import LinkedRows, linked_rows, whole_side
@@ -139,25 +140,7 @@ def most_rows(plan: o.Plan, known: KnownRows) -> float:
             return _or_infinite(known("source", plan.leaf))
         case o.SegmentOutput():
             return _or_infinite(known("segment", plan.segment))
-        case o.Union():
-            return sum(most_rows(child, known) for child in plan.children)
-        case o.Join():
-            return _most_joined(plan, known)
-        case o.Aggregate():
-            return max(most_rows(plan.child, known), 1)
-        case o.Project() | o.Filter() | o.Sort() | o.Limit() | o.Repartition() | o.FunctionOperator() | o.Window() | o.Distinct():
-            return most_rows(plan.child, known)
-    return math.inf
-
-
-def _most_joined(plan: o.Join, known: KnownRows) -> float:
-    left = most_rows(plan.left, known)
-    if plan.kind in ("left_semi", "left_anti", "existence"):
-        return left
-    right = most_rows(plan.right, known)
-    pairs = 0 if 0 in (left, right) else left * right
-    alone = {"left": left, "right": right, "full": left + right}.get(plan.kind, 0)
-    return pairs + alone
+    return rows_above(plan, [most_rows(child, known) for child in children(plan)])
 
 
 def _or_infinite(rows: int | None) -> float:

@@ -127,7 +127,7 @@ LOCAL = {
     "sketches.reuse._Containment._mark": "passes over what it does not name, which `_collect` refuses",
     "rewrite.pull_out_udfs._pull_out": "refuses every operator in which a UDF is called and that it does not name",
     "rewrite.slim_domains._slim": "leaves what it does not name as it is",
-    "tracing.set_sizes.most_rows": "knows no bound of the rows of what it does not name, which are counted then",
+    "plan.magnitudes.rows_above": "knows no bound of the rows of what it does not name",
     "tracing.push_down._passed_on": "takes the operators that `_push` hands to it, as their type says",
 }
 """Functions that tell operators apart and need no rule for a new one."""
