@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from sqlglot import exp
@@ -9,6 +10,7 @@ from sqlglot import exp
 from airflow_lineage_provider.plan.datatypes import ScalarType
 from airflow_lineage_provider.plan.expressions import Literal
 from airflow_lineage_provider.sql import nodes
+from airflow_lineage_provider.sql.duckdb_functions import DUCKDB_FUNCTIONS, Writer
 from airflow_lineage_provider.sql.duckdb_literals import duckdb_literal
 from airflow_lineage_provider.sql.names import Dialect
 from airflow_lineage_provider.sql.portable import PortableDialect
@@ -20,6 +22,7 @@ class DuckDbDialect(PortableDialect):
     # A sum of whole numbers has 128 bits.
     sums_as_bigint: ClassVar[bool] = False
     escapes_by_default: ClassVar[bool] = False
+    functions: ClassVar[Mapping[str, Writer]] = DUCKDB_FUNCTIONS
 
     def literal(self, literal: Literal, compared: bool = False) -> exp.Expr:
         return duckdb_literal(literal)

@@ -6,9 +6,10 @@ Whatever is not written here raises `PortabilityProblem`. The tests evaluate eve
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 from sqlglot import exp
 
@@ -45,6 +46,8 @@ class PortableWriter:
     """The sum of whole numbers up to 32 bits is one of 64."""
     escapes_by_default: ClassVar[bool]
     """LIKE has the escape character \\ unless another is given."""
+    functions: ClassVar[Mapping[str, Callable[[Any, e.Call, Scope], exp.Expr]]] = MappingProxyType({})
+    """Further ones that mean the same there."""
 
     def literal(self, literal: e.Literal, compared: bool = False) -> exp.Expr:
         """A constant; ``compared`` with a value of its type, a number may need no cast.
@@ -105,7 +108,7 @@ class PortableWriter:
         if name in ("and", "or"):
             kind = exp.And if name == "and" else exp.Or
             return nodes.connected(kind, [self._boolean(term, scope) for term in nodes.terms_of(call)])
-        writer = _CALLS.get(name)
+        writer = self.functions.get(name) or _CALLS.get(name)
         if writer is None:
             raise _problem(call, f"{name} is not on the list of functions that mean the same there")
         return writer(self, call, scope)
@@ -146,7 +149,11 @@ class PortableWriter:
             raise _problem(call, "its values have more digits together than one decimal")
         return exp.In(this=nodes.operand(self._compared(value, scope)), expressions=[self._compared(item, scope) for item in listed])
 
-    def _arithmetic(self, call: e.Call, scope: Scope) -> exp.Expr:
+    def arithmetic(self, call: e.Call, scope: Scope) -> exp.Expr:
+        """``+``, ``-`` or ``*`` of integers.
+
+        :raises PortabilityProblem: of other numbers, or without ANSI.
+        """
         if len(call.arguments) != 2:
             raise _problem(call, "only with two arguments does it mean the same there")
         self._check_integers(call)
@@ -162,7 +169,8 @@ class PortableWriter:
             raise _problem(call, "a remainder means the same there for a positive constant alone")
         return nodes.function("MOD", [self.write(argument, scope) for argument in call.arguments])
 
-    def _negative(self, call: e.Call, scope: Scope) -> exp.Expr:
+    def negative(self, call: e.Call, scope: Scope) -> exp.Expr:
+        """An integer's. Raises as `arithmetic`."""
         self._check_integers(call)
         return exp.Neg(this=exp.Paren(this=self.write(call.arguments[0], scope)))
 
@@ -257,8 +265,8 @@ _CALLS: dict[str, Callable[[PortableWriter, e.Call, Scope], exp.Expr]] = {
     "coalesce": PortableWriter._coalesce,
     "when": PortableWriter._case,
     "if": PortableWriter._case,
-    "negative": PortableWriter._negative,
-    **dict.fromkeys(_ARITHMETIC, PortableWriter._arithmetic),
+    "negative": PortableWriter.negative,
+    **dict.fromkeys(_ARITHMETIC, PortableWriter.arithmetic),
     **dict.fromkeys(("%", "mod"), PortableWriter._remainder),
 }
 

@@ -6,12 +6,17 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psycopg2
 import psycopg2.extensions
 import pytest
 
 from airflow_lineage_provider.store import embedded
+from tests.sql.all_engines import Pairs
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @pytest.fixture(scope="session")
@@ -27,3 +32,8 @@ def postgres() -> Iterator[psycopg2.extensions.cursor]:
     connection.close()
     embedded.stop(home)
     shutil.rmtree(home)
+
+
+@pytest.fixture(scope="session")
+def pairs(spark: SparkSession, postgres: psycopg2.extensions.cursor, tmp_path_factory: pytest.TempPathFactory) -> Pairs:
+    return Pairs(spark, postgres, tmp_path_factory.mktemp("pairs"))
