@@ -5,6 +5,7 @@ Where they agree on some values alone the query fails over the others, and Spark
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -57,12 +58,16 @@ def _changed_case(name: str) -> Writer:
     def write(writer: PortableWriter, call: e.Call, scope: Scope) -> exp.Expr:
         (text,) = _arguments(writer, call, scope, "string")
         is_ascii = nodes.binary(exp.EQ, nodes.function("STRLEN", [text]), nodes.function("LENGTH", [text.copy()]))
-        told = nodes.binary(exp.DPipe, exp.Literal.string("not in ASCII: "), text.copy())
-        refused = nodes.cast(nodes.function("ERROR", [told]), "VARCHAR")
-        known = exp.Or(this=exp.Paren(this=is_ascii), expression=nodes.is_null(text.copy()))
-        return nodes.case([known, nodes.function(name, [text.copy()]), refused])
+        return _known_to_be(is_ascii, nodes.function(name, [text.copy()]), text, "not in ASCII: ")
 
     return write
+
+
+def _known_to_be(condition: exp.Expr, value: exp.Expr, of: exp.Expr, told: str) -> exp.Expr:
+    """A text that is the same on this condition, or where it is made of NULL; else the query fails, and says for what value."""
+    refused = nodes.function("ERROR", [nodes.binary(exp.DPipe, exp.Literal.string(told), of.copy())])
+    known = exp.Or(this=exp.Paren(this=condition), expression=nodes.is_null(of.copy()))
+    return nodes.case([known, value, nodes.cast(refused, "VARCHAR")])
 
 
 def _trimmed(name: str) -> Writer:
@@ -147,6 +152,26 @@ def _truncated(writer: PortableWriter, call: e.Call, scope: Scope) -> exp.Expr:
     return nodes.cast(nodes.function("DATE_TRUNC", [exp.Literal.string(known), writer.write(date, scope)]), "DATE")
 
 
+_LETTERS = {"yyyy": "%Y", "MM": "%m", "dd": "%d"}
+
+
+def _formatted(writer: PortableWriter, call: e.Call, scope: Scope) -> exp.Expr:
+    """``date_format(date, 'yyyy-MM')``: digits alone, and what stands between them. Of the years 1000 to 9999: others have more letters."""
+    date, pattern = call.arguments
+    date = date.child if isinstance(date, e.Cast) and date.type in ("timestamp", "timestamp_ntz") else date
+    parts = (
+        re.split(r"([^a-zA-Z'\[\]{}#%]+)", pattern.value or "") if isinstance(pattern, e.Literal) and pattern.type == "string" else ["?"]
+    )
+    if getattr(date, "type", "") != "date" or not all(one in _LETTERS for one in parts[::2] if one):
+        raise _problem(call, "date_format means the same there for dates and constant patterns of yyyy, MM and dd alone")
+    text = "".join(_LETTERS.get(one, one) for one in parts)
+    node = writer.write(date, scope)
+    year = nodes.function("YEAR", [node])
+    inside = exp.Between(this=year, low=exp.Literal.number(1000), high=exp.Literal.number(9999))
+    formatted = nodes.function("STRFTIME", [node.copy(), exp.Literal.string(text)])
+    return _known_to_be(inside, formatted, nodes.cast(node.copy(), "VARCHAR"), "a year of other than four digits: ")
+
+
 def _absolute(writer: PortableWriter, call: e.Call, scope: Scope) -> exp.Expr:
     """Of the least integer Spark fails, or gives it back."""
     kind = portable(call.type, expression_text(call)).name
@@ -217,6 +242,7 @@ DUCKDB_FUNCTIONS: Mapping[str, Writer] = {
     "date_sub": _days(exp.Sub),
     **dict.fromkeys(("datediff", "date_diff"), _days_between),
     "trunc": _truncated,
+    "date_format": _formatted,
     "abs": _absolute,
     "isnan": _is_nan,
     **dict.fromkeys(_BINARY, _arithmetic),

@@ -25,7 +25,9 @@ TO_REACH = {
         "the first of one target, source in local Parquet or CSV, s",
         "one target, source in local Parquet or CSV, as people ask, s",
     ],
-    "Spark never needed for files that the process can read": ["jobs of Spark's for source rows in local Parquet or CSV"],
+    "Spark never needed for files that the process can read": [
+        "share of groupings over a local Parquet file that are explained without Spark"
+    ],
     "one target in PostgreSQL ≤ 8 ms": [f"{IN_POSTGRESQL}, s", f"{IN_POSTGRESQL}, as people ask, s"],
     "… ≤ 12 statements": [
         f"{IN_POSTGRESQL}: statements",

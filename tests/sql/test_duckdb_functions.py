@@ -83,6 +83,24 @@ def test_whole_numbers(pairs: Pairs, kind: str) -> None:
     pairs.evaluate(kind, write, call("or", call("not", least), call("isnull", a)), elsewhere=["duckdb"])
 
 
+@pytest.mark.parametrize("cast", ["timestamp", "timestamp_ntz"])
+def test_dates_as_texts(pairs: Pairs, cast: str) -> None:
+    leaf = pairs.leaves["date"]
+    a = leaf.output[1]
+
+    def write(a: e.Attribute, _b: e.Attribute) -> list[e.Expression]:
+        given = e.Cast(child=a, type=cast)
+        return [
+            call("date_format", given, text(one), kind="string") for one in ("yyyy-MM", "yyyyMMdd", "dd.MM.yyyy", "MM", "yyyy / MM:dd_\\")
+        ]
+
+    long_ago = call("=", a, literal("0001-01-01", "date"))
+    pairs.evaluate("date", write, call("or", call("not", long_ago), call("isnull", a)), elsewhere=["duckdb"])
+    plan = o.Project(child=o.Filter(child=leaf, condition=long_ago), columns=(named(write(a, a)[0], 1000, "c"),))
+    with pytest.raises(CannotReadHere, match="a year of other than four digits: 0001-01-01"):
+        pairs.execute(pairs.written(plan, "duckdb"), "duckdb")
+
+
 def test_days_later(pairs: Pairs) -> None:
     a = pairs.leaves["date"].output[1]
     inside = call("and", call(">", a, literal("0001-12-31", "date")), call("<", a, literal("9999-01-01", "date")))
@@ -120,6 +138,12 @@ REFUSED: list[e.Expression] = [
     call("greatest", A["double"], A["double"], kind="double"),
     call("greatest", A["int"], A["bigint"], kind="bigint"),
     call("abs", A["float"], kind="float"),
+    call("date_format", A["timestamp"], text("yyyy"), kind="string"),
+    call("date_format", e.Cast(child=A["date"], type="timestamp"), A["string"], kind="string"),
+    *(
+        call("date_format", e.Cast(child=A["date"], type="timestamp"), text(one), kind="string")
+        for one in ("MMM", "yy", "'y'yyyy", "yyyy[-MM]", "E", "yyyy%")
+    ),
     call("isnan", A["float"]),
 ]
 

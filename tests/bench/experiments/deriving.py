@@ -1,16 +1,21 @@
-"""What explaining rows of a grouping takes, by where its source is: data made in the session, Parquet, CSV, a database's table by JDBC.
+"""What explaining rows of a grouping takes, by where its source is: data made in the session, Parquet, CSV, a table of PostgreSQL.
 
 One row, a hundred, ten thousand; for the first time (everything opened anew) and again; without Spark and with. Beside them the floor, a
-bare look-up of the source rows in an indexed table of PostgreSQL, and DuckDB on the same files.
+bare look-up of the source rows in an indexed table of PostgreSQL, and DuckDB on the same files. Then one row of ever larger files; and of
+groupings by what is computed, as people write them, how many are explained without Spark.
 """
 
 from __future__ import annotations
 
+import datetime
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import duckdb
 import psycopg2
@@ -26,21 +31,41 @@ from airflow_lineage_provider.sources.kept import Kept
 from tests.bench.comparison import Arm, Comparison, compared
 from tests.bench.ground import Ground
 
+JDBC = Path(os.environ.get("POSTGRESQL_JDBC", "/usr/share/java/postgresql.jar"))
+"""PostgreSQL's driver: Debian's libpostgresql-jdbc-java, or where it says."""
 ROWS = {"small": 20_000, "full": 1_000_000}
 AS_PEOPLE_ASK = "as people ask"
 """Without Spark, by `explain` with nothing but a target and how large it may be."""
 EACH = 10
 """Rows of a group."""
 TARGETS = {"small": (1, 100, 1_000), "full": (1, 100, 10_000)}
-KINDS = {"small": ("session", "parquet", "csv", "jdbc"), "full": ("session", "parquet", "csv", "jdbc")}
+KINDS = ("session", "parquet", "csv", "postgresql")
 SQL = "SELECT team, count(*) AS n, sum(amount) AS total FROM bench_{kind} GROUP BY team"
+GROWING = {"small": (10_000, 100_000), "full": (10_000, 100_000, 1_000_000, 10_000_000)}
+"""Rows of a Parquet file of which one group is explained."""
+GROUPINGS = (
+    "team % 10", "amount + id", "amount * 0.5D", "amount / 7.0D", "CASE WHEN amount > 500 THEN 'large' ELSE 'small' END",
+    "coalesce(name, '')", "upper(name)", "substring(name, 5, 1)", "length(name)", "concat(name, '!')", "trim(lower(name))", "year(day)",
+    "trunc(day, 'MM')", "dayofweek(day)", "datediff(day, DATE '2020-01-01') % 7", "date_format(day, 'yyyy-MM')", "abs(amount)",
+    "greatest(team, amount)", "CAST(amount AS string)", "round(amount / 3.0D, 1)", "regexp_extract(name, '[0-9]', 0)",
+    "date_trunc('HOUR', at)", "hash(name) % 10",
+)  # fmt: skip
+SHARE = "share without Spark"
 
 
 def run(ground: Ground) -> Iterator[Comparison]:
-    """A comparison for each source and number of targets."""
+    """A comparison for each source and number of targets, one of files that grow, one of groupings."""
+    yield from _by_source(ground)
+    yield _growing(ground)
+    yield _groupings(ground)
+
+
+def _by_source(ground: Ground) -> Iterator[Comparison]:
     table = _table(ROWS[ground.size])
     _floor_table(ground, table)
-    for kind in KINDS[ground.size]:
+    for kind in KINDS:
+        if kind == "postgresql" and not JDBC.exists():
+            continue
         _view(ground, kind, table)
         made = ground.lineage.run(SQL.format(kind=kind), name=f"bench deriving {kind}")
         made.close()
@@ -50,6 +75,62 @@ def run(ground: Ground) -> Iterator[Comparison]:
             found = compared(title, _floor(ground, kind, targets) | asked, ground.meter, ground.repeats)
             found.notes = notes
             yield found
+    if not JDBC.exists():
+        yield Comparison("source: postgresql", "", {}, notes={"PostgreSQL": f"its JDBC driver is not at {JDBC} (POSTGRESQL_JDBC)"})
+
+
+def _growing(ground: Ground) -> Comparison:
+    """One group, again, of files of ever more rows."""
+    arms: dict[str, Arm] = {}
+    for rows in GROWING[ground.size]:
+        name = f"growing_{rows}"
+        parquet.write_table(_table(rows), ground.folder / f"{name}.parquet")
+        ground.tables(name)
+        made = ground.lineage.run(f"SELECT team, count(*) AS n FROM {name} GROUP BY team", name=f"bench {name}")
+        made.close()
+        asked = Lineage(store=ground.lineage.store).get_run(made.id)
+        arms[f"{rows:,} rows"] = Arm(partial(_explained, asked, 1), partial(_count_of, name))
+    return compared("one group of a Parquet file that grows, without Spark", arms, ground.meter, ground.repeats)
+
+
+def _count_of(source: str, found: Any) -> int:
+    return int(found.sources[source].rows.num_rows)
+
+
+def _groupings(ground: Ground) -> Comparison:
+    """Each group of each, without Spark where that is possible, and with it."""
+    rows, day = 1_000, datetime.date(2023, 12, 25)
+    table = _table(rows).append_column("day", pa.array([day + datetime.timedelta(n % 90) for n in range(rows)], pa.date32()))
+    table = table.append_column("at", pa.array([n * 10**9 for n in range(rows)], pa.timestamp("us", tz="UTC")))
+    parquet.write_table(table, ground.folder / "groupings.parquet")
+    ground.tables("groupings")
+    made = {
+        one: ground.lineage.run(f"SELECT {one} AS g, count(*) AS n FROM groupings GROUP BY 1", name=f"bench {one}") for one in GROUPINGS
+    }
+    without = {one: Lineage(store=ground.lineage.store).get_run(run.id) for one, run in made.items()}
+    refused: dict[str, str] = {}
+    for one, run in without.items():
+        try:
+            _links_of(run)
+        except SparkRequired as problem:
+            refused[one] = str(problem)
+    able = [one for one in GROUPINGS if one not in refused]
+    told = {SHARE: lambda: "\n".join(f"{one}: {why}" for one, why in refused.items())}
+    arms = {
+        "without Spark": Arm(lambda: [_links_of(without[one]) for one in able], parts=told),
+        "by Spark": Arm(_without_duckdb(lambda: [_links_of(made[one]) for one in able])),
+    }
+    found = compared(f"the groups of {len(able)} groupings by what is computed, source: parquet", arms, ground.meter, ground.repeats)
+    found.facts["without Spark"] = {SHARE: round(len(able) / len(GROUPINGS), 3)}
+    found.notes = refused
+    return found
+
+
+def _links_of(run: Run) -> list[tuple[Any, ...]]:
+    """Each row of the result with each source row behind it."""
+    found = run.explain("n > 0", save=False, across=False, max_rows=10**6)
+    groups, ids = (one.to_pylist() for one in (found.target.column("g"), found.sources["groupings"].rows.column("id")))
+    return sorted((repr(groups[row]), ids[source]) for row, _, source in zip(*found.target_links.to_pydict().values(), strict=True))
 
 
 def _table(rows: int) -> pa.Table:
@@ -83,13 +164,13 @@ def _view(ground: Ground, kind: str, table: pa.Table) -> None:
         read = spark.read.schema("id bigint, team bigint, amount bigint, name string").option("header", "true")
         read.csv(str(ground.folder / "deriving.csv")).createOrReplaceTempView(name)
     else:
-        # Derby, whose driver comes with Spark: PostgreSQL's would be fetched.
-        at = {
-            "url": f"jdbc:derby:{ground.folder}/derby;create=true",
-            "driver": "org.apache.derby.jdbc.EmbeddedDriver",
-            "dbtable": "bench_rows",
-        }
-        spark.createDataFrame(table).write.format("jdbc").options(**at).save()
+        parts = urlsplit(ground.lineage.store.tcp_url)
+        login = {"user": parts.username or "postgres", "password": parts.password or ""}
+        spark.sql(f"ADD JAR '{JDBC}'")
+        for option, value in login.items():
+            spark.conf.set(f"spark.airflow_lineage.jdbc.{option}", value)
+        url = f"jdbc:postgresql://{parts.hostname}:{parts.port}{parts.path}"
+        at = {"url": url, "driver": "org.postgresql.Driver", "dbtable": "bench_floor", **login}
         spark.read.format("jdbc").options(**at).load().createOrReplaceTempView(name)
 
 
