@@ -153,16 +153,16 @@ def _truncated(writer: PortableWriter, call: e.Call, scope: Scope) -> exp.Expr:
 
 
 _LETTERS = {"yyyy": "%Y", "MM": "%m", "dd": "%d"}
+_PARTS, _BETWEEN = re.compile(r"y+|M+|d+|.", re.DOTALL), re.compile(r"[^a-zA-Z'\[\]{}#%]")
 
 
 def _formatted(writer: PortableWriter, call: e.Call, scope: Scope) -> exp.Expr:
     """``date_format(date, 'yyyy-MM')``: digits alone, and what stands between them. Of the years 1000 to 9999: others have more letters."""
     date, pattern = call.arguments
     date = date.child if isinstance(date, e.Cast) and date.type in ("timestamp", "timestamp_ntz") else date
-    parts = (
-        re.split(r"([^a-zA-Z'\[\]{}#%]+)", pattern.value or "") if isinstance(pattern, e.Literal) and pattern.type == "string" else ["?"]
-    )
-    if getattr(date, "type", "") != "date" or not all(one in _LETTERS for one in parts[::2] if one):
+    constant = pattern.value if isinstance(pattern, e.Literal) and pattern.type == "string" else None
+    parts = _PARTS.findall(constant or "")
+    if getattr(date, "type", "") != "date" or not parts or not all(one in _LETTERS or _BETWEEN.fullmatch(one) for one in parts):
         raise _problem(call, "date_format means the same there for dates and constant patterns of yyyy, MM and dd alone")
     text = "".join(_LETTERS.get(one, one) for one in parts)
     node = writer.write(date, scope)
