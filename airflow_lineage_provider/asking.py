@@ -178,9 +178,9 @@ class Asking:
             may_read=self._lineage.may_read, most=run.most_sources, in_part=self._lineage.in_part,
         )  # fmt: skip
 
-    def session(self) -> Session:
-        """A session of the store, in which a query takes no longer than it may."""
-        return self._lineage.store.session(self._lineage.query_seconds)
+    def session(self, *, keeps: bool = False) -> Session:
+        """A session of the store, in which a query takes no longer than it may, and which ``keeps`` the answer."""
+        return self._lineage.store.session(self._lineage.query_seconds, keeps=keeps)
 
     def on_demand(self, recorded: RecordedPlan, stored: Mapping[str, Materialization], progress: Progress) -> SparkOnDemand:
         """Spark for a question: the session that there is, or one that is started when it is needed."""

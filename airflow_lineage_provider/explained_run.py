@@ -152,10 +152,11 @@ class ExplanationsOfRun(ABC):
         secrets, what = self._asking.secrets(wanted.params), f"explain {self.record.pipeline}"
 
         def question(told: Progress) -> Explanation:
-            with self._asking.session() as session:
-                explanation = self._derived(wanted, secrets, KnownRuns(self._lineage.store, session), told)
-            explanation = with_images(without_secrets(explanation, secrets))
-            return saved(explanation, self._lineage.store, wanted.context, wanted.place) if wanted.save else explanation
+            store = self._lineage.store
+            with self._asking.session(keeps=wanted.save) as session:
+                found = without_secrets(self._derived(wanted, secrets, KnownRuns(store, session), told), secrets)
+                explanation = with_images(found, session.rest)
+                return saved(explanation, store, wanted.context, wanted.place, session) if wanted.save else explanation
 
         with guarded(secrets.message), watched(progress, what) as stages, heartbeat(lambda: self._lineage.spark, stages) as told:
             return self._asking.shown_later(self._lineage.lasting(lambda: question(told)))

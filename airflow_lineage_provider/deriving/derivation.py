@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from airflow_lineage_provider.deriving.at_hand import RowsAtHand
 from airflow_lineage_provider.deriving.captured_parts import looked_up
 from airflow_lineage_provider.deriving.descent import Descents
 from airflow_lineage_provider.deriving.engines import Engines
@@ -55,13 +56,19 @@ class Derivation:
 
 @contextmanager
 def derivation(
-    run: AskedRun, condition: Expression, *, lazy: bool = True, narrowing: Narrowing | None = None, sketched: bool = False
+    run: AskedRun,
+    condition: Expression,
+    *,
+    lazy: bool = True,
+    narrowing: Narrowing | None = None,
+    sketched: bool = False,
+    columns: Sequence[str] = (),
 ) -> Iterator[Derivation]:
     """A derivation about rows of the result that meet a condition: what the run did not store is made again for them alone.
 
     Without ``lazy`` captured lineage answers, or nobody. With a ``narrowing`` it is asked about source rows that meet it, and others may be
     missing. ``sketched``: it is asked only what stands behind rows of the result, so that segments are made again over the run's own
-    sketches.
+    sketches. ``columns`` are what is going to be read of the result's rows that are looked for.
 
     :raises NotCaptured: nothing was captured, and it was to answer alone; what was captured in part says it when it is asked.
     :raises SparkRequired: something is to be made again, and there is no session.
@@ -72,7 +79,7 @@ def derivation(
     if not lazy and captured is None:
         OnlyCaptured(run).refuse()
     with ExitStack() as stack:
-        rows, spark = _rows(run, condition, sketched, stack)
+        rows, spark = _rows(run, condition, sketched, columns, stack)
         engines = Engines(rows.recorded, run.stored, run.session, spark, run.query_seconds)
         descents = Descents(run=run, rows=rows, spark=spark, whole=rows.recorded is run.recorded or condition == TRUE)
         refusing = None if lazy else OnlyCaptured(run)
@@ -86,12 +93,14 @@ def derivation(
         yield Derivation(run=run, rows=rows, spark=spark, lineage=lineage, executor=engines, read=engines.spark.read)
 
 
-def _rows(run: AskedRun, condition: Expression, sketched: bool, stack: ExitStack) -> tuple[RowSource, SparkOnDemand]:
+def _rows(
+    run: AskedRun, condition: Expression, sketched: bool, columns: Sequence[str], stack: ExitStack
+) -> tuple[RowSource, SparkOnDemand]:
     """The rows of the run's segments, and who reads them in Spark."""
     from airflow_lineage_provider.spark.rereading.restore import missing_segments, restore
     from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
 
-    stored = StoredRows(run)
+    stored = StoredRows(run, RowsAtHand(tuple(columns)))
     if not missing_segments(run.recorded):
         return stored, run.on_demand
     strategy = run.record.strategy

@@ -14,7 +14,7 @@ from airflow_lineage_provider.answers.tables import SourceTable
 from airflow_lineage_provider.deriving.controls import controls
 from airflow_lineage_provider.deriving.derivation import Derivation, derivation
 from airflow_lineage_provider.deriving.links import target_links
-from airflow_lineage_provider.deriving.reasons import ReasonReader, named_functions
+from airflow_lineage_provider.deriving.reasons import ReasonReader, columns_of_calls, named_functions
 from airflow_lineage_provider.deriving.rows import RowSource, result_columns
 from airflow_lineage_provider.deriving.sources import SourceReader, SourceRows
 from airflow_lineage_provider.deriving.stale import worth_over
@@ -110,7 +110,7 @@ def derive_rows(run: AskedRun, target: Target, *, summary: RunSummary, differenc
     :raises SparkRequired: a part of the answer needs a Spark session, and there is none.
     """
     started = time.perf_counter()
-    with derivation(run, target.condition(), sketched=True) as made:
+    with derivation(run, target.condition(), sketched=True, columns=_columns_read(run)) as made:
         run.progress("finding the target rows")
         numbers = target.numbers(made.rows)
         target_rows = result_rows(made.rows, numbers)
@@ -135,6 +135,16 @@ def derive_rows(run: AskedRun, target: Target, *, summary: RunSummary, differenc
     )
     assert answer.read is not None
     return Derived(explanation=explanation, sources=found, numbers=tuple(numbers), read=answer.read)
+
+
+def _columns_read(run: AskedRun) -> list[str]:
+    """What an explanation reads of the target's rows, where the run stored its result: themselves, and the calls that are stored there."""
+    stored = run.recorded.materialized.get(0)
+    if stored is None:
+        return []
+    own = [stored.column(a) for a in run.recorded.plan.output]
+    functions = [function for segment, named in named_functions(run.recorded) if segment.number == 0 for function in named.values()]
+    return list(dict.fromkeys([*own, *(name for function in functions for name in columns_of_calls(function, stored))]))
 
 
 def result_rows(rows: RowSource, numbers: Sequence[int]) -> pa.Table:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,11 +26,12 @@ IMAGES, ALL_BYTES = 200, 20_000_000
 """At most so many images, and bytes of images, in one answer."""
 
 
-def with_images(explanation: Explanation) -> Explanation:
-    """The explanation with the images that its decisions' arguments name."""
+def with_images(explanation: Explanation, rest: Callable[[], object] = lambda: None) -> Explanation:
+    """The explanation with the images that its decisions' arguments name; ``rest`` is called before any is read."""
     paths = list(dict.fromkeys(_paths(explanation)))
     if not paths:
         return explanation
+    rest()
     roots, most = settings.image_roots(), settings.image_bytes()
     found: dict[str, Image] = {}
     room = ALL_BYTES

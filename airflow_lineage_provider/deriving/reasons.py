@@ -56,9 +56,7 @@ class ReasonReader:
     def read(self, function: FunctionOperator, segment: MaterializedSegment, numbers: list[int]) -> TracedCalls:
         """The calls behind the given rows of a materialized segment, each distinct (arguments, value, reason) once."""
         arguments = {name: segment.column(a) for name, a in _argument_names(function).items()}
-        columns = [ROW, *dict.fromkeys(arguments.values()), segment.column(function.value)]
-        if function.reason is not None:
-            columns.append(segment.column(function.reason))
+        columns = columns_of_calls(function, segment)
         rows = self.rows.read(segment.segment, columns, numbers)
         calls, tags = _distinct(rows, len(columns))
         inputs = [calls.column(name) for name in arguments.values()]
@@ -134,6 +132,12 @@ class ReasonReader:
             decided = zip((json.dumps(value, default=str) for value in made.to_pylist()), reasons.to_pylist(), strict=True)
             self.run.store.save_reasons(self.run.record.id, str(function.function), dict(zip(asked, decided, strict=True)), relations)
         return pa.table({"digest": pa.array(asked, pa.string()), "reason": reasons.cast(pa.string())}), relations
+
+
+def columns_of_calls(function: FunctionOperator, segment: MaterializedSegment) -> list[str]:
+    """What is read of the rows in which a function's calls are stored: number, arguments, value, and the reason where it is stored."""
+    made = [function.value] if function.reason is None else [function.value, function.reason]
+    return [ROW, *dict.fromkeys(segment.column(a) for a in _argument_names(function).values()), *map(segment.column, made)]
 
 
 def named_functions(recorded: RecordedPlan) -> Iterator[tuple[Segment, dict[str, FunctionOperator]]]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from airflow_lineage_provider.deriving import stored_files
+from airflow_lineage_provider.deriving.at_hand import RowsAtHand
 from airflow_lineage_provider.deriving.postgres_engine import stored_columns
 from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.plan.expression_walk import references
@@ -61,9 +62,10 @@ def result_columns(rows: RowSource, attributes: Sequence[Attribute]) -> list[str
 
 @dataclass(frozen=True)
 class StoredRows:
-    """Rows as the run stored them (`RowSource`)."""
+    """Rows as the run stored them (`RowSource`); of few that are found in PostgreSQL what is wanted next is ``at_hand`` then."""
 
     run: AskedRun
+    at_hand: RowsAtHand = field(default_factory=RowsAtHand)
 
     @property
     def recorded(self) -> RecordedPlan:
@@ -74,7 +76,8 @@ class StoredRows:
         return True
 
     def read(self, segment: int, columns: Sequence[str], numbers: Sequence[int]) -> pa.Table:
-        return self.run.tables.rows(self._stored(segment), columns, numbers)
+        known = self.at_hand.rows(columns, numbers) if segment == 0 else None
+        return self.run.tables.rows(self._stored(segment), columns, numbers) if known is None else known
 
     def matching(self, condition: Expression, limit: int) -> list[int]:
         result = self._stored(0)
@@ -123,8 +126,9 @@ class StoredRows:
 
     def _in_postgres(self, condition: Expression, result: Materialization, limit: int) -> list[int]:
         where = where_stored(condition, self.recorded, result)
-        found = self.run.session.read(result, columns=[ROW], where=where, order_by=[ROW], limit=limit)
-        return [int(number) for number in found.column(0).to_pylist()]
+        numbers, few = self.run.session.matching(result, where, limit, self.at_hand.columns)
+        self.at_hand.keep(few)
+        return numbers
 
 
 @dataclass(frozen=True)

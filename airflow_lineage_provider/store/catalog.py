@@ -15,7 +15,6 @@ from airflow_lineage_provider.records.run import RunHead, RunRecord, RunStatus
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.store import schema, shared_plans
 from airflow_lineage_provider.store.ids import is_possible
-from airflow_lineage_provider.store.selecting import Select
 from airflow_lineage_provider.typed_json import read, written
 
 Head = TypeVar("Head", bound=RunHead)
@@ -70,7 +69,7 @@ def _one(kind: type[Head], connection: sa.Connection, run_id: str) -> Head:
     check_possible(run_id)
     found = connection.execute(columns_of(kind).where(schema.runs.c.id == run_id)).mappings().first()
     if found is None:
-        raise _not_found(run_id)
+        raise not_found(run_id)
     return record_of(kind, found)
 
 
@@ -82,7 +81,7 @@ def state(connection: sa.Connection, run_id: str, lock: bool = False) -> RunStat
     check_possible(run_id)
     found = find(connection, run_id, lock)
     if found is None:
-        raise _not_found(run_id)
+        raise not_found(run_id)
     return found
 
 
@@ -92,19 +91,14 @@ def find(connection: sa.Connection, run_id: str, lock: bool = False) -> RunState
     return None if row is None else RunState(*row)
 
 
-def check_complete(select: Select, run_id: str) -> None:
+def check_complete(run: RunState) -> None:
     """Refuse a run that has no result.
 
-    :raises RunNotFound: there is no such run. :raises RunNotComplete: it failed, was dropped, or is still going.
+    :raises RunNotComplete: it failed, was dropped, or is still going.
     """
-    check_possible(run_id)
-    rows = select(_STATE, {"run": run_id})
-    if not rows:
-        raise _not_found(run_id)
-    found = RunState(**rows[0])
-    if found.status != "complete":
-        cause = f": {found.error}" if found.error else ""
-        raise RunNotComplete(f"run {run_id} of pipeline {found.pipeline!r} is {found.status}{cause}")
+    if run.status != "complete":
+        cause = f": {run.error}" if run.error else ""
+        raise RunNotComplete(f"run {run.id} of pipeline {run.pipeline!r} is {run.status}{cause}")
 
 
 def check_possible(run_id: str) -> None:
@@ -113,7 +107,8 @@ def check_possible(run_id: str) -> None:
         raise RunNotFound(f"{shown(run_id)} is no run's id: the id is missing, or is not text that the results store can hold")
 
 
-def _not_found(run_id: str) -> RunNotFound:
+def not_found(run_id: str) -> RunNotFound:
+    """What is said of a run that there is not."""
     return RunNotFound(f"there is no run {shown(run_id)} in the results store; 'airflow-lineage list' lists those that are there")
 
 

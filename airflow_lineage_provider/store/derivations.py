@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -15,12 +15,13 @@ from airflow_lineage_provider.plan.guarantees import Guarantee
 from airflow_lineage_provider.reasons.apart import NOTHING_APART, Relations, names_in
 from airflow_lineage_provider.records.derivation_sets import ChunkPlace
 from airflow_lineage_provider.shown import shown
-from airflow_lineage_provider.store import kept_relations, schema
+from airflow_lineage_provider.store import kept_at_once, kept_relations, schema
 from airflow_lineage_provider.store.given_tables import array_text
 from airflow_lineage_provider.store.ids import is_possible, new_id
 from airflow_lineage_provider.store.portions import in_portions
 from airflow_lineage_provider.store.reading import Reading
 from airflow_lineage_provider.store.records import DerivationRecord, DerivationTable
+from airflow_lineage_provider.store.session import Session
 from airflow_lineage_provider.store.sqltext import literal
 from airflow_lineage_provider.store.textescape import unescape_array
 from airflow_lineage_provider.typed_json import read_one_of, written
@@ -50,18 +51,40 @@ def save(connection: sa.Connection, record: DerivationRecord) -> str:
     :raises StoreError: a table is larger than PostgreSQL can hold.
     """
     check_complete(connection, record.run_id)
-    made = replace(record, id=record.id or new_id(), created=record.created or datetime.now(UTC))
-    place = {} if made.place is None else asdict(made.place)
-    values = {name: _stored(made, name) for name in _FIELDS} | place
+    made, values = _made(record)
     entered = insert(schema.derivations).values(values).on_conflict_do_nothing(**_CHUNK).returning(schema.derivations.c.id)
     if connection.execute(entered).first() is None and made.place is not None:
         return _of_chunk(connection, made.place)  # another try was there first
     kept_relations.enter(connection, made.run_id, made.relations)
-    rows = (_table_row(made.id, position, *named) for position, named in enumerate(made.tables.items()))
     # Small tables at once: many round trips cost more than their rows, and a large one is in memory alone.
-    for some in in_portions(rows, lambda row: len(row["arrow"]), _BYTES_TOGETHER):
+    for some in in_portions(_table_rows(made), lambda row: len(row["arrow"]), _BYTES_TOGETHER):
         connection.execute(schema.derivation_tables.insert(), some)
     return made.id
+
+
+def is_small(record: DerivationRecord) -> bool:
+    """Whether all of a derivation goes to the store at once (`save_at_once`)."""
+    tables: int = sum(one.table.nbytes for one in record.tables.values())
+    return tables + sum(map(len, record.relations.values())) <= _BYTES_TOGETHER
+
+
+def save_at_once(session: Session, record: DerivationRecord) -> str:
+    """`save` by one statement, after which the session's transaction has ended."""
+    made, values = _made(record)
+    status, kept = kept_at_once.keep(session, values, _table_rows(made), made.relations)
+    _check_status(record.run_id, status)
+    return kept
+
+
+def _made(record: DerivationRecord) -> tuple[DerivationRecord, dict[str, Any]]:
+    """A derivation with its id and time, and the columns that the catalog has of it."""
+    made = replace(record, id=record.id or new_id(), created=record.created or datetime.now(UTC))
+    place = {} if made.place is None else asdict(made.place)
+    return made, {name: _stored(made, name) for name in _FIELDS} | place
+
+
+def _table_rows(made: DerivationRecord) -> Iterator[dict[str, Any]]:
+    return (_table_row(made.id, position, *named) for position, named in enumerate(made.tables.items()))
 
 
 def _of_chunk(connection: sa.Connection, place: ChunkPlace) -> str:
@@ -74,7 +97,10 @@ def check_complete(connection: sa.Connection, run_id: str) -> None:
 
     :raises RunNotFound, RunNotComplete: there is not.
     """
-    status = connection.execute(sa.text("SELECT lineage.hold_run(:run)"), {"run": run_id}).scalar()
+    _check_status(run_id, connection.execute(sa.text("SELECT lineage.hold_run(:run)"), {"run": run_id}).scalar())
+
+
+def _check_status(run_id: str, status: str | None) -> None:
     if status is None:
         raise RunNotFound(f"there is no run {run_id!r} in the results store")
     if status != "complete":

@@ -24,6 +24,14 @@ _STORED = (
     sa.select(schema.materializations).where(schema.materializations.c.run_id == sa.bindparam("run")).order_by(schema.materializations.c.id)
 )
 
+_OF_RUN = (
+    sa.select(*(schema.runs.c[name] for name in ("pipeline", "status", "error")), *schema.materializations.c)
+    .select_from(schema.runs.outerjoin(schema.materializations))
+    .where(schema.runs.c.id == sa.bindparam("run"))
+    .order_by(schema.materializations.c.id)
+)
+"""How far a run is, and what it stored: one row, without an id, of a run that stored nothing."""
+
 
 def _hand_over(connection: sa.Connection, table: str) -> None:
     """Give a new table to who owns the schema of data: roles may have been granted since this store was opened, and what loads a partition
@@ -138,8 +146,12 @@ def materializations(select: Select, urls: ExecutorUrls, run_id: str) -> dict[st
     :raises RunNotFound: there is no such run.
     :raises RunNotComplete: it failed, was dropped, or is still going.
     """
-    catalog.check_complete(select, run_id)
-    return {one.name: one for one in stored(select, urls, run_id)}
+    catalog.check_possible(run_id)
+    rows = select(_OF_RUN, {"run": run_id})
+    if not rows:
+        raise catalog.not_found(run_id)
+    catalog.check_complete(catalog.RunState(run_id, rows[0]["pipeline"], rows[0]["status"], rows[0]["error"]))
+    return {row["name"]: _materialization(row, urls) for row in rows if row["id"] is not None}
 
 
 def stored(select: Select, urls: ExecutorUrls, run_id: str) -> list[Materialization]:

@@ -168,12 +168,13 @@ class OpenStore:
         if lock is not None:
             lock.release()
 
-    def session(self, timeout: float | None = None) -> Session:
+    def session(self, timeout: float | None = None, *, keeps: bool = False) -> Session:
         """A connection for queries that belong together, and for temporary tables; use it in a ``with`` block.
 
         :param timeout: the most seconds of one query; `settings.statement_timeout` by default.
+        :param keeps: whether what is found is kept in the same transaction (`Session.keep`).
         """
-        return Session(self._pool, self.url, settings.statement_timeout() if timeout is None else timeout)
+        return Session(self._pool, self.url, settings.statement_timeout() if timeout is None else timeout, keeps=keeps)
 
     def query(self, sql: str, types: Mapping[str, str] | None = None, timezone: str = "UTC", timeout: float | None = None) -> pa.Table:
         """The rows of one SELECT, in a read-only transaction: `Session.query` in a session of its own."""

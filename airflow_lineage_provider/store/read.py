@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.errors import StoreError
+from airflow_lineage_provider.plan.names import free_name
 from airflow_lineage_provider.secrecy import redact
 from airflow_lineage_provider.store.connection import adbc_connect, store_errors
 from airflow_lineage_provider.store.convert import from_storage
@@ -17,8 +18,8 @@ from airflow_lineage_provider.store.sqltext import identifier
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_FEW = 100
-"""So many numbers are written one by one."""
+FEW = 100
+"""So many numbers are written one by one, and so many rows are read where they are looked for."""
 _RANGES = 8
 """So many ranges of numbers are looked for one by one."""
 
@@ -50,8 +51,7 @@ def select_sql(
     :param limit: the most rows.
     :param offset: so many rows are left out first.
     """
-    places = [layout.find(name)[1] for name in names]
-    physical = list(dict.fromkeys(place.physical if place.physical is not None else PACKED for place in places))
+    physical = physical_of(layout, names)
     # Without a column there still is a number of rows.
     sql = f"SELECT {', '.join(map(identifier, physical or [PARTITION]))} FROM {table}"
     if where is not None:
@@ -60,6 +60,26 @@ def select_sql(
         sql += f" ORDER BY {', '.join(_order(one, layout) for one in order_by)}"
     sql = sql if limit is None else f"{sql} LIMIT {int(limit)}"
     return f"{sql} OFFSET {int(offset)}" if offset else sql
+
+
+def physical_of(layout: Layout, names: Sequence[str]) -> list[str]:
+    """The table's own columns that have the named ones, each once."""
+    places = [layout.find(name)[1] for name in names]
+    return list(dict.fromkeys(place.physical if place.physical is not None else PACKED for place in places))
+
+
+def first_few_sql(table: str, layout: Layout, row: str, names: Sequence[str], where: str, limit: int) -> str:
+    """A SELECT of the first rows that meet a condition, in the order of their numbers: all columns of the first `FEW`, and of others the
+    number alone. What is large of a row stands elsewhere in PostgreSQL, and is not read before it is given out.
+    """
+    found = select_sql(table, layout, names, where, [row], limit)
+    physical = physical_of(layout, names)
+    if physical == physical_of(layout, [row]):
+        return found
+    number, place = layout.sql_column(row), identifier(free_name("place", physical))
+    given = ", ".join(f"CASE WHEN {place} <= {FEW} THEN {one} END AS {one}" for one in map(identifier, physical) if one != number)
+    placed = f"SELECT *, row_number() OVER (ORDER BY {number}) AS {place} FROM ({found}) AS found"
+    return f"SELECT {number}, {given} FROM ({placed}) AS placed ORDER BY {number}"
 
 
 def _order(one: str | Order, layout: Layout) -> str:
@@ -84,7 +104,7 @@ def _among(value: str, numbers: Sequence[int]) -> str:
     """The condition that a value is one of these numbers: in one constant, which is parsed faster than a list of thousands, or, where they
     are many without gaps, between two.
     """
-    if len(numbers) <= _FEW:
+    if len(numbers) <= FEW:
         return f"{value} = ANY ('{{{','.join(str(int(one)) for one in numbers)}}}'::int8[])" if len(numbers) else "false"
     import numpy as np
     import pyarrow as pa

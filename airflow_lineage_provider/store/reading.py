@@ -10,7 +10,7 @@ from airflow_lineage_provider.secrecy import redact
 from airflow_lineage_provider.store.connection import store_errors
 from airflow_lineage_provider.store.convert import from_storage
 from airflow_lineage_provider.store.materialization import Materialization
-from airflow_lineage_provider.store.read import Order, at_positions, numbered, row_column, select_sql
+from airflow_lineage_provider.store.read import FEW, Order, at_positions, first_few_sql, numbered, row_column, select_sql
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,6 +64,25 @@ class Reading(ABC):
         """
         row = row_column(materialization.layout, materialization.name)
         return self.read(materialization, columns, numbered(materialization.layout, row, numbers), order_by=[row])
+
+    def matching(
+        self, materialization: Materialization, where: str, limit: int, columns: Sequence[str] = ()
+    ) -> tuple[list[int], pa.Table | None]:
+        """The numbers of the first rows that meet a condition, ascending, at most ``limit``; where they are few, with their ``columns``.
+
+        :param where: as in `read`.
+        :returns: the numbers, and a table of ``columns`` and of the numbers' column; None where the rows are more than `FEW`, or no columns
+            are asked for.
+        :raises StoreError: a column is unknown, or the run was dropped.
+        """
+        row = row_column(materialization.layout, materialization.name)
+        names = list(dict.fromkeys([*columns, row]))
+        sql = first_few_sql(materialization.table, materialization.layout, row, names, where, limit)
+        with store_errors(f"reading {materialization.name!r} in {redact(self.url)}"):
+            found = self.fetch(sql)
+            numbers = from_storage(found, materialization.layout, [row]).column(0).to_pylist()
+            few = from_storage(found, materialization.layout, names) if columns and len(numbers) <= FEW else None
+        return numbers, few
 
     def numbers_at(self, materialization: Materialization, positions: Sequence[int]) -> list[int]:
         """The numbers of the rows at these positions, counted from 0 in the order of the numbers; fewer where there are not so many.

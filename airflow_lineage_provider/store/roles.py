@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.store import materialized
 from airflow_lineage_provider.store.schema import HEAD
+from airflow_lineage_provider.store.session import MAY_KEEP
 from airflow_lineage_provider.store.sqltext import identifier, literal
 
 if TYPE_CHECKING:
@@ -28,13 +29,7 @@ _LOCK = 0x6C696E65726F6C65
 _OWNER = sa.text("""
     SELECT o.rolname FROM pg_namespace n JOIN pg_roles o ON o.oid = n.nspowner
     WHERE n.nspname = 'lineage' AND o.rolname <> current_user AND pg_has_role(current_user, o.oid, 'MEMBER')""")
-_MAY_DERIVE = sa.select(
-    sa.literal_column(
-        "has_table_privilege('lineage.derivations', 'INSERT') AND has_function_privilege('lineage.hold_run(text)', 'EXECUTE')"
-        " AND NOT pg_is_in_recovery()",
-        sa.Boolean,
-    ).label("may")
-)
+_MAY_DERIVE = sa.select(sa.literal_column(MAY_KEEP, sa.Boolean).label("may"))
 _MARKS = sa.text("SELECT rolname, shobj_description(oid, 'pg_authid') AS mark FROM pg_roles WHERE rolname IN (:loader, :reader)")
 
 

@@ -18,7 +18,7 @@ DECLARE
     name text;
     thing record;
 BEGIN
-    IF to_regclass('lineage.runs') IS NULL OR to_regprocedure('lineage.keep_relation(text, text, bytea)') IS NULL THEN
+    IF to_regclass('lineage.runs') IS NULL OR to_regprocedure('lineage.keep_answer(text, text, text, bytea)') IS NULL THEN
         RAISE EXCEPTION 'there is no results store of this release in database %: open it once, or run airflow-lineage store upgrade',
             current_database();
     END IF;

@@ -14,7 +14,7 @@ from airflow_lineage_provider.store.session import Session
 Select: TypeAlias = Callable[[sa.Select[Any], Mapping[str, str]], Sequence[Mapping[Any, Any]]]
 """Runs a selection with the values of what is bound in it, plain texts: its rows, by the names of its columns."""
 
-_DIALECT = postgresql.dialect(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
+DIALECT = postgresql.dialect(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
 
 
 def by_connection(connection: sa.Connection) -> Select:
@@ -37,9 +37,9 @@ def by_session(session: Session) -> Select:
 @cache
 def _written(query: sa.Select[Any]) -> tuple[str, tuple[str, ...]]:
     """The query's text, and the names of what is bound as ``$1`` …; queries are made once, and are few."""
-    compiled = query.compile(dialect=_DIALECT)
+    compiled = query.compile(dialect=DIALECT)
     return str(compiled), tuple(compiled.positiontup or ())
 
 
 def _value(kind: sa.types.TypeEngine[Any], stored: Any) -> Any:
-    return kind.process_result_value(stored, _DIALECT) if isinstance(kind, sa.types.TypeDecorator) else stored
+    return kind.process_result_value(stored, DIALECT) if isinstance(kind, sa.types.TypeDecorator) else stored

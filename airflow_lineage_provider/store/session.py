@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.errors import QueryTooSlow, StoreError
@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _IDLE = 4
+_READS = "lineage_reads"
+MAY_KEEP = (
+    "has_table_privilege('lineage.derivations', 'INSERT') AND has_function_privilege('lineage.hold_run(text)', 'EXECUTE')"
+    " AND NOT pg_is_in_recovery()"
+)
+"""Whether the user may keep answers, as an expression of PostgreSQL's."""
 
 
 class ConnectionPool:
@@ -114,13 +120,17 @@ class Upload:
 class Session(Reading):
     """One connection, for queries that belong together. Use it in a ``with`` block; temporary tables end with it.
 
-    Queries are one read-only transaction from the first of them to the next `rest`.
+    Queries are one read-only transaction from the first of them to the next `rest`. Where what they find is kept (``keeps``), they are the
+    read-only part of a transaction that `keep` ends: a part that only reads cannot be turned into one that writes, and ends as a whole.
     """
 
-    def __init__(self, pool: ConnectionPool, url: str, timeout: float | None) -> None:
+    def __init__(self, pool: ConnectionPool, url: str, timeout: float | None, *, keeps: bool = False) -> None:
         self.url = url
+        self.keeps = keeps
         self._pool = pool
         self._timeout = timeout
+        self._may_keep = False
+        self._is_guarded = False
         self._connection: AdbcConnection | None = None
         self._process = 0
         self._zone: str | None = None
@@ -182,6 +192,35 @@ class Session(Reading):
             self._end()
             raise self._explained(error) from error
 
+    def may_keep(self, timezone: str = "UTC") -> bool:
+        """Whether this user may `keep` answers; of a session that ``keeps`` it is known when the transaction has begun."""
+        with store_errors(f"asking what this user may do in {redact(self.url)}"):
+            self._reading(timezone)
+        return self._may_keep
+
+    def keep(self, sql: str, values: Sequence[str | bytes]) -> list[dict[str, Any]]:
+        """Run one statement that writes, after what was read and in the same transaction, which ends with it; the statement's rows.
+
+        ADBC's errors, and nothing written then. After a `rest` it is a transaction of its own.
+        """
+        if not self._is_guarded:
+            self._end()
+        connection = self._open() or self._pool.take(lambda one: one.begin())
+        self._connection, self._zone = connection, None
+        try:
+            connection.begin()
+            with connection.cursor() as cursor:
+                if self._is_guarded:
+                    cursor.execute(f"ROLLBACK TO SAVEPOINT {_READS}")
+                cursor.execute(sql, tuple(values))
+                found: list[dict[str, Any]] = cursor.fetch_arrow_table().to_pylist()
+            connection.commit()
+        except Exception as error:
+            self._end()
+            raise self._explained(error) from error
+        self._is_guarded = False
+        return found
+
     def rest(self) -> None:
         """Before something that takes its time: until the next query the store is not held up by an open transaction."""
         self._end()
@@ -207,15 +246,19 @@ class Session(Reading):
             f" set_config('statement_timeout', '{milliseconds}', true)"
             # A superuser's to set; other users have what an administrator gave them.
             f", CASE WHEN current_setting('is_superuser') = 'on' THEN set_config('temp_file_limit', '{_kilobytes()}', true) END"
+            f", {MAY_KEEP if self.keeps else 'false'}"
         )
         connection.begin()
         with connection.cursor() as cursor:
+            if self.keeps:
+                cursor.execute(f"SAVEPOINT {_READS}")
             cursor.execute(limits)
-            cursor.fetchall()
+            ((*_, self._may_keep),) = cursor.fetchall()
+        self._is_guarded = self.keeps
 
     def _end(self) -> None:
         """End the transaction; a connection on which that fails is lost, and so are its temporary tables."""
-        self._zone = None
+        self._zone, self._is_guarded = None, False
         if self._connection is not None and self._process == os.getpid():
             with suppress(Exception):
                 self._connection.rollback()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider import settings
@@ -181,16 +182,24 @@ class Store(Runs, Appends, WriteTurns, Arrays, Batches, Sketches, DerivationSets
 
     def may_derive(self, session: Session | None = None) -> bool:
         """Whether this user may keep derivations and reasons."""
+        if session is not None and session.keeps:
+            return session.may_keep()
         with self._selecting("asking what this user may do", session) as select:
             return roles.may_derive(select)
 
-    def save_derivation(self, record: DerivationRecord) -> str:
-        """Keep a derivation and its tables; its id.
+    def save_derivation(self, record: DerivationRecord, session: Session | None = None) -> str:
+        """Keep a derivation and its tables; its id. Unless they are large it is kept in the transaction of a ``session`` that is given.
 
         :raises RunNotFound: there is no such run.
         :raises RunNotComplete: the run was dropped.
         """
-        with self._transaction(f"saving a derivation of run {record.run_id}") as connection:
+        doing = f"saving a derivation of run {record.run_id}"
+        if derivations.is_small(record):
+            with store_errors(f"{doing} in {redact(self.url)}"), nullcontext(session) if session else self.session() as one:
+                return derivations.save_at_once(one, record)
+        if session is not None:
+            session.rest()
+        with self._transaction(doing) as connection:
             return derivations.save(connection, record)
 
     def derivation(self, derivation_id: str) -> DerivationRecord:

@@ -79,10 +79,10 @@ def test_a_try_goes_on_where_the_one_before_was_stopped(lineage: Lineage, tmp_pa
     run = recorded(lineage, tmp_path / "1", *range(7))
     derive, save = task(tmp_path, target="true", chunk_rows=3), Store.save_derivation
 
-    def failing(store: Store, record: Any) -> str:
+    def failing(store: Store, record: Any, session: Any) -> str:
         if record.place.chunk == 1:
             raise StoreUnavailable("the store is away")
-        return save(store, record)
+        return save(store, record, session)
 
     with monkeypatch.context() as patched:
         patched.setattr(Store, "save_derivation", failing)

@@ -29,7 +29,7 @@ class Keeper:
 
     record: DerivationRecord
 
-    def save_derivation(self, record: DerivationRecord) -> str:
+    def save_derivation(self, record: DerivationRecord, _session: object = None) -> str:
         import pyarrow as pa
 
         def table(name: str, one: DerivationTable) -> DerivationTable:

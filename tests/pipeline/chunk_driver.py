@@ -14,7 +14,7 @@ from typing import Any
 
 from airflow_lineage_provider import Lineage, reasoned_udf
 from airflow_lineage_provider.answers.explanation_set import ExplanationSet
-from airflow_lineage_provider.store import DerivationRecord, Store
+from airflow_lineage_provider.store import DerivationRecord, Session, Store
 
 CALLS = "TEST_CHUNKS_CALLS"
 WHEN = "TEST_CHUNKS_WHEN"
@@ -48,10 +48,10 @@ def explain(lineage: Lineage, run_id: str, **options: Any) -> ExplanationSet:
 def main(run_id: str, when: str) -> None:
     save_derivation = Store.save_derivation
 
-    def save(store: Store, record: DerivationRecord) -> str:
+    def save(store: Store, record: DerivationRecord, session: Session | None = None) -> str:
         if record.place is not None and when == f"storing:{record.place.chunk}":
             os.kill(os.getpid(), signal.SIGKILL)
-        return save_derivation(store, record)
+        return save_derivation(store, record, session)
 
     setattr(Store, "save_derivation", save)  # noqa: B010  (it is another method for type checkers)
     os.environ[WHEN] = when

@@ -181,10 +181,10 @@ def test_a_part_of_an_answer_does_not_count(lineage: Lineage, store: Store, tmp_
     first = recorded(lineage, ROWS[:5], tmp_path / "1", PLAIN)
     save = Store.save_derivation
 
-    def failing(one: Store, record: Any) -> str:
+    def failing(one: Store, record: Any, session: Any) -> str:
         if record.place.chunk == 1:
             raise KeyboardInterrupt
-        return save(one, record)
+        return save(one, record, session)
 
     with monkeypatch.context() as patched:
         patched.setattr(Store, "save_derivation", failing)

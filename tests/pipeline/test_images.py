@@ -94,7 +94,7 @@ def test_the_images_are_kept_with_the_answer(folder: Path) -> None:
     made = judged(f"{folder}/a.png", str(folder.parent / "secret.png"))
     records: list[DerivationRecord] = []
 
-    def keep(record: DerivationRecord) -> str:
+    def keep(record: DerivationRecord, _session: object) -> str:
         records.append(record)
         return "01J"
 

@@ -61,7 +61,7 @@ def test_the_terminal_the_page_and_the_document_say_so() -> None:
 class Keeper:
     """A store that keeps one derivation."""
 
-    def save_derivation(self, record: DerivationRecord) -> str:
+    def save_derivation(self, record: DerivationRecord, _session: object = None) -> str:
         self.record = record
         return "kept"
 

@@ -57,7 +57,7 @@ def test_a_source_says_which_target_rows_each_of_its_rows_stands_behind() -> Non
 class Keeper:
     """A store that keeps one derivation."""
 
-    def save_derivation(self, record: DerivationRecord) -> str:
+    def save_derivation(self, record: DerivationRecord, _session: object = None) -> str:
         self.record = record
         return "kept"
 

@@ -10,7 +10,7 @@ import pytest
 
 from airflow_lineage_provider.errors import RunNotComplete, RunNotFound, StoreError
 from airflow_lineage_provider.plan.guarantees import Guarantee
-from airflow_lineage_provider.store import DerivationRecord, DerivationTable, Store
+from airflow_lineage_provider.store import DerivationRecord, DerivationTable, Store, derivations
 from tests.store.conftest import known
 from tests.store.strategies import TYPES, build, same
 
@@ -22,6 +22,15 @@ def run(store: Store, begin: Callable[[], str]) -> str:
     return made
 
 
+@pytest.fixture(params=["at once", "in parts"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """How an answer is kept: small ones at once."""
+    if request.param == "in parts":
+        monkeypatch.setattr(derivations, "is_small", lambda _: False)
+    return str(request.param)
+
+
+@pytest.mark.usefixtures("way")
 def test_tables_come_back_exactly(store: Store, run: str) -> None:
     every = pa.Table.from_arrays([build([None, None], text) for text in TYPES], names=TYPES).replace_schema_metadata({"k": "v"})
     tables = {
@@ -54,6 +63,7 @@ def test_tables_come_back_exactly(store: Store, run: str) -> None:
     assert [(one.id, dict(one.tables)) for one in store.derivations(run)] == [(later, {}), (derivation, {})]
 
 
+@pytest.mark.usefixtures("way")
 def test_derivations_need_a_complete_run(store: Store, begin: Callable[[], str]) -> None:
     with pytest.raises(RunNotComplete, match="running"):
         store.save_derivation(DerivationRecord(run_id=begin(), target="t"))

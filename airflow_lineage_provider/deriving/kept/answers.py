@@ -12,15 +12,16 @@ from airflow_lineage_provider.answers.why_not import WhyNot
 from airflow_lineage_provider.deriving.kept import explanations, followed, why_nots
 from airflow_lineage_provider.errors import RecordDamaged
 from airflow_lineage_provider.records.derivation_sets import ChunkPlace
-from airflow_lineage_provider.store import DerivationRecord, Store
+from airflow_lineage_provider.store import DerivationRecord, Session, Store
 
 Kept = TypeVar("Kept", bound=Answer)
 
 
-def saved(answer: Kept, store: Store, context: Mapping[str, Any], place: ChunkPlace | None = None) -> Kept:
-    """Keep an answer, as a chunk of a set where it is one; the same one with its id."""
+def saved(answer: Kept, store: Store, context: Mapping[str, Any], place: ChunkPlace | None = None, session: Session | None = None) -> Kept:
+    """Keep an answer, as a chunk of a set where it is one, in the transaction of the ``session`` that it was found in; the same one with
+    its id."""
     record = replace(record_of(answer), airflow=dict(context) or None, place=place)
-    return replace(answer, id=store.save_derivation(record))
+    return replace(answer, id=store.save_derivation(record, session))
 
 
 def record_of(answer: Answer) -> DerivationRecord:

@@ -1,0 +1,34 @@
+"""Rows of a result that were read where they were looked for: they are not asked for again by their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from airflow_lineage_provider.plan.lineage_keys import ROW
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass
+class RowsAtHand:
+    """The rows that were found last, where they are few.
+
+    :ivar columns: what is going to be read of rows of the result, once they are found.
+    """
+
+    columns: tuple[str, ...] = ()
+    _found: pa.Table | None = None
+
+    def keep(self, found: pa.Table | None) -> None:
+        """``found`` has these columns, and the rows' numbers, ascending; None: the rows are too many."""
+        self._found = found
+
+    def rows(self, columns: Sequence[str], numbers: Sequence[int]) -> pa.Table | None:
+        """Columns of the rows with these numbers, in the order of these; None where they are not just the ones that are at hand."""
+        found = self._found
+        if found is None or len(numbers) < found.num_rows or not set(columns) <= set(found.column_names):
+            return None
+        return found.select(list(columns)) if found.column(ROW).to_pylist() == sorted(set(numbers)) else None
