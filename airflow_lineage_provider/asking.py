@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_lineage_provider import settings
@@ -54,8 +55,13 @@ class Asking:
         :raises RunNotComplete: the run failed, was dropped, is still going, or its lineage was lost.
         """
         self.check_complete()
-        found = read_record(self.record)
+        found = self._recorded
         return replace(found, behind=self._lineage.carried_by(self.record.id)) if Discretion.of() else found
+
+    @cached_property
+    def _recorded(self) -> RecordedPlan:
+        """Read once: what is made of it is kept with it (`RecordedPlan.written`). One with secrets in it is not kept."""
+        return read_record(self.record)
 
     def shown_later(self, answer: Answer) -> Answer:
         """An answer with what its columns carry, where the settings withhold any."""
@@ -78,7 +84,7 @@ class Asking:
         """The run's plan with the secret parameters back in their places."""
         if not secrets.values:
             self.check_complete()
-            return read_record(self.record)
+            return self._recorded
         return read_record(self.record, secrets.bound(self.record.plan))
 
     def asked(self, progress: Progress, secrets: Secrets, runs: KnownRuns, *, across: bool = False, save: bool = False) -> AskedRun:

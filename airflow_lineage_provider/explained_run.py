@@ -156,7 +156,11 @@ class ExplanationsOfRun(ABC):
             with self._asking.session(keeps=wanted.save) as session:
                 found = without_secrets(self._derived(wanted, secrets, KnownRuns(store, session), told), secrets)
                 explanation = with_images(found, session.rest)
-                return saved(explanation, store, wanted.context, wanted.place, session) if wanted.save else explanation
+                if wanted.save:
+                    explanation = saved(explanation, store, wanted.context, wanted.place, session)
+            if wanted.save:
+                store.index_looked_up(session.looked_up)
+            return explanation
 
         with guarded(secrets.message), watched(progress, what) as stages, heartbeat(lambda: self._lineage.spark, stages) as told:
             return self._asking.shown_later(self._lineage.lasting(lambda: question(told)))

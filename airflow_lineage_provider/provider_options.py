@@ -58,6 +58,7 @@ OPTIONS: Mapping[str, Option] = {
     "store_silence": Option("float", "After so many seconds without an answer it is asked whether the store lives", "30", "30"),
     "store_limit": Option("float", "The most seconds that a slow store may take for one step of a run", "600"),
     "statement_timeout": Option("float", "The most seconds of one query of a derivation; 0: no limit", "600", "600"),
+    "index_seconds": Option("float", "The most seconds for an index on what a large result is asked by; 0: none is made", "10", "10"),
     "idle_timeout": Option("float", "The most seconds that a transaction may do nothing; 0: no limit", "600", "600"),
     "temp_file_limit": Option("integer", "The most MB of temporary files of a query; 0: no limit", "10240", "10,240"),
     "keep_udfs": Option("boolean", "Whether runs keep UDFs that no other process could find", "true", "yes"),

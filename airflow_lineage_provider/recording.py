@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.capture.wanted import Capture, CaptureTable
@@ -60,13 +60,14 @@ class RecordedPlan:
     """A run's plan, what was materialized of it, and its sources by leaf number.
 
     ``behind``: the columns whose values those of its result and of its sources carry, as far as the runs that wrote these know more than
-    the plan itself (`discretion_of`).
+    the plan itself (`discretion_of`). ``written`` has texts of queries that were written of the plan, for as long as it is asked about.
     """
 
     plan: SegmentedPlan
     materialized: Mapping[int, MaterializedSegment]
     sources: Mapping[int, RecordedSource]
     behind: Carried | None = None
+    written: dict[Hashable, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def ansi(self) -> bool:

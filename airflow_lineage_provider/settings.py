@@ -120,6 +120,12 @@ def statement_timeout() -> float | None:
     return _seconds("STATEMENT_TIMEOUT", 600) or None
 
 
+def index_seconds() -> float:
+    """The most seconds that a kept answer may wait for an index on what its rows were looked for by (``AIRFLOW_LINEAGE_INDEX_SECONDS``,
+    default 10; 0: none is made)."""
+    return _seconds("INDEX_SECONDS", 10)
+
+
 def idle_timeout() -> float | None:
     """The most seconds that a transaction of ours may do nothing (``AIRFLOW_LINEAGE_IDLE_TIMEOUT``, default 600; 0: no limit)."""
     return _seconds("IDLE_TIMEOUT", 600) or None

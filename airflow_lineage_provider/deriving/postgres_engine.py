@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from airflow_lineage_provider.plan import operators as o
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 TARGET_KEY: Key = ("segment", TARGET)
 _TARGET = "target"
+_MOST_TEXTS = 200
+"""So many texts of queries are kept of a run that is asked about."""
 
 
 class PostgresEngine:
@@ -35,10 +37,25 @@ class PostgresEngine:
 
         :raises PortabilityProblem: it may not give what Spark gives, or an input is not stored.
         """
-        tables = {key: self._stored(key)[1] for key in leaf_keys(plan) if key != TARGET_KEY}
-        tables[TARGET_KEY] = target_table(plan, TARGET, (_TARGET,), target.column_names)
-        sql = lower(plan, bind(plan, tables), dialect="postgres", ansi=self.recorded.ansi)
+        sql = self._text(plan, target.column_names)
         return self.session.query(sql, {a.name: a.type for a in plan.output}, tables={_TARGET: target}), sql
+
+    def _text(self, plan: o.Plan, columns: Sequence[str]) -> str:
+        """A tracing query as PostgreSQL takes it, written once: every question about a run traces by the same ones.
+
+        :raises PortabilityProblem: as `run`.
+        """
+        stored = {key: self._stored(key) for key in leaf_keys(plan) if key != TARGET_KEY}
+        asked = (plan, tuple(columns), tuple((key, found.table) for key, (found, _) in stored.items()))
+        written = self.recorded.written
+        sql = written.get(asked)
+        if sql is None:
+            tables = {key: table for key, (_, table) in stored.items()}
+            tables[TARGET_KEY] = target_table(plan, TARGET, (_TARGET,), columns)
+            sql = lower(plan, bind(plan, tables), dialect="postgres", ansi=self.recorded.ansi)
+            if len(written) < _MOST_TEXTS:
+                written[asked] = sql
+        return sql
 
     def check_readable(self, leaf: o.Source | o.SegmentOutput, key: Key, most: int) -> None:
         """Whether `rows` gives what is stored of a leaf.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from airflow_lineage_provider.deriving import stored_files
 from airflow_lineage_provider.deriving.at_hand import RowsAtHand
+from airflow_lineage_provider.deriving.named_by import named_by
 from airflow_lineage_provider.deriving.postgres_engine import stored_columns
 from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.plan.expression_walk import references
@@ -17,6 +19,7 @@ from airflow_lineage_provider.sources.files import CannotReadHere
 from airflow_lineage_provider.sources.kept import KEPT
 from airflow_lineage_provider.sources.time_limits import TimeLimit
 from airflow_lineage_provider.sql import ColumnRef, PortabilityProblem, lower_expression
+from airflow_lineage_provider.store.reading import LookUp
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -126,7 +129,10 @@ class StoredRows:
 
     def _in_postgres(self, condition: Expression, result: Materialization, limit: int) -> list[int]:
         where = where_stored(condition, self.recorded, result)
-        numbers, few = self.run.session.matching(result, where, limit, self.at_hand.columns)
+        started, session = time.perf_counter(), self.run.session
+        numbers, few = session.matching(result, where, limit, self.at_hand.columns)
+        names = {a.id: name for a, name in zip(self.recorded.plan.output, result_columns(self, self.recorded.plan.output), strict=True)}
+        session.looked_up.append(LookUp(result, tuple(names[one] for one in named_by(condition)), time.perf_counter() - started))
         self.at_hand.keep(few)
         return numbers
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from airflow_lineage_provider.secrecy.known import is_telling
 from airflow_lineage_provider.secrecy.urls import HIDDEN, shown_url
@@ -35,7 +36,13 @@ def shown_text(text: str, withheld: Iterable[str] = ()) -> str:
 
 def redact(text: str) -> str:
     """A URL, or a text with URLs in it, as it may be shown."""
-    return shown_url(text) if _STORE.match(text) else shown_text(text)
+    return _shown_store(text) if _STORE.match(text) else shown_text(text)
+
+
+@lru_cache(16)
+def _shown_store(url: str) -> str:
+    """Every query tells it, should it fail; and a process has few stores."""
+    return shown_url(url)
 
 
 def _without_pairs(text: str) -> str:

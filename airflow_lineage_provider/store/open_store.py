@@ -40,6 +40,7 @@ class OpenStore:
         self._executors = roles.executor_urls(url, server is not None)
         self._pool = ConnectionPool(url)
         self._locks: dict[str, RunLock] = {}
+        self._looked_up: set[tuple[int, frozenset[str]]] = set()
         self._owner = [os.getpid()]
         self._finalizer = weakref.finalize(self, _close, self._owner, self._locks, self._pool, self._engine)
         forks.on_fork(self)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.secrecy import redact
@@ -14,6 +15,15 @@ from airflow_lineage_provider.store.read import FEW, Order, at_positions, first_
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class LookUp:
+    """Rows that were looked for: the columns that named them, and how long it took."""
+
+    materialization: Materialization
+    columns: tuple[str, ...]
+    seconds: float
 
 
 class Reading(ABC):

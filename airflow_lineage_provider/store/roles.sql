@@ -4,7 +4,7 @@
 --   lineage_owner    runs pipelines, upgrades, drops: owns the catalog and the stored tables
 --   lineage_loader   Spark's executors during a run: put rows into the tables of running runs, and read none
 --   lineage_reader   looks at runs, explains without keeping the answer; Spark's executors during a derivation
---   lineage_deriver  a reader who also keeps derivations and reasons
+--   lineage_deriver  a reader who also keeps derivations and reasons, and has large results indexed by what is looked for in them
 --
 -- They do not log in themselves. Give your own roles what they need:
 --
@@ -72,4 +72,4 @@ ALTER DEFAULT PRIVILEGES FOR ROLE lineage_owner IN SCHEMA lineage_data GRANT SEL
 GRANT lineage_reader TO lineage_deriver;
 GRANT INSERT ON lineage.derivations, lineage.derivation_sets, lineage.derivation_tables, lineage.reasons, lineage.reason_relations, lineage.arrays,
     lineage.array_relations TO lineage_deriver;
-GRANT EXECUTE ON FUNCTION lineage.hold_run(text) TO lineage_deriver;
+GRANT EXECUTE ON FUNCTION lineage.hold_run(text), lineage.index_column(text, bigint, text[]) TO lineage_deriver;

@@ -18,7 +18,7 @@ from airflow_lineage_provider.store.adbc import AdbcConnection
 from airflow_lineage_provider.store.connection import adbc_connect, sqlstate, store_errors
 from airflow_lineage_provider.store.given_tables import layout_of, rows_sql
 from airflow_lineage_provider.store.layout import Column, Layout, make_layout, physical_names
-from airflow_lineage_provider.store.reading import Reading
+from airflow_lineage_provider.store.reading import LookUp, Reading
 from airflow_lineage_provider.store.result import typed_result
 from airflow_lineage_provider.store.sqltext import identifier, literal
 
@@ -122,6 +122,8 @@ class Session(Reading):
 
     Queries are one read-only transaction from the first of them to the next `rest`. Where what they find is kept (``keeps``), they are the
     read-only part of a transaction that `keep` ends: a part that only reads cannot be turned into one that writes, and ends as a whole.
+
+    :ivar looked_up: what rows of results were looked for by, for `Store.index_looked_up`.
     """
 
     def __init__(self, pool: ConnectionPool, url: str, timeout: float | None, *, keeps: bool = False) -> None:
@@ -129,6 +131,7 @@ class Session(Reading):
         self.keeps = keeps
         self._pool = pool
         self._timeout = timeout
+        self.looked_up: list[LookUp] = []
         self._may_keep = False
         self._is_guarded = False
         self._connection: AdbcConnection | None = None

@@ -29,6 +29,7 @@ from airflow_lineage_provider.store.arrays import Arrays
 from airflow_lineage_provider.store.batches import Batches
 from airflow_lineage_provider.store.connection import normalise, store_errors
 from airflow_lineage_provider.store.derivation_sets import DerivationSets
+from airflow_lineage_provider.store.first_use import FirstUse
 from airflow_lineage_provider.store.handover import Patience, bounded
 from airflow_lineage_provider.store.materialization import Materialization
 from airflow_lineage_provider.store.reading import Reading
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.capture.recorded import RecordedIndex
 
 
-class Store(Runs, Appends, WriteTurns, Arrays, Batches, Sketches, DerivationSets, Reading):
+class Store(Runs, Appends, WriteTurns, Arrays, Batches, Sketches, DerivationSets, FirstUse, Reading):
     """PostgreSQL with the catalog and the materializations. Open it with `Store.open`; it may be shared between threads.
 
     Every method raises StoreUnavailable when the server does not answer and StoreError when it refuses.

@@ -153,6 +153,7 @@ def test_a_store_that_is_none(url: Any) -> None:
 SETTINGS = {
     "TARGET_LIMIT": own_settings.target_limit, "TARGET_LENGTH": own_settings.target_length, "RETENTION_DAYS": own_settings.retention_days,
     "STATEMENT_TIMEOUT": own_settings.statement_timeout, "IDLE_TIMEOUT": own_settings.idle_timeout,
+    "INDEX_SECONDS": own_settings.index_seconds,
     "SOURCE_LIMIT": own_settings.source_limit,
     "TEMP_FILE_LIMIT": own_settings.temp_file_limit,
 }  # fmt: skip

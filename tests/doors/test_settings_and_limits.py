@@ -51,6 +51,7 @@ def test_a_store_is_not_opened_with_a_wrong_setting(monkeypatch: pytest.MonkeyPa
         ("RETENTION_DAYS", "", settings.retention_days, None),
         ("TARGET_LIMIT", "5", settings.target_limit, 5),
         ("STATEMENT_TIMEOUT", "0", settings.statement_timeout, None),
+        ("INDEX_SECONDS", "0", settings.index_seconds, 0.0),
         ("STATEMENT_TIMEOUT", "1.5", settings.statement_timeout, 1.5),
         ("TEMP_FILE_LIMIT", "0", settings.temp_file_limit, None),
     ],

@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from airflow_lineage_provider.answers.blanked import Blanked
 from airflow_lineage_provider.answers.explanation import Control, Explanation, Image, RunSummary
 from airflow_lineage_provider.plan import codec
+from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.tracing.strategies import Choice
 from airflow_lineage_provider.tracing.trace import TracingQuery
 
@@ -86,7 +88,7 @@ class AnswerDetails:
             verification=explanation.verification,
             blanked=explanation.blanked,
             queries=explanation.queries,
-            plan=codec.to_json(explanation.plan) if explanation.plan is not None else "",
+            plan=_plan_text(explanation.plan) if explanation.plan is not None else "",
             materialized=tuple(sorted(explanation.materialized)),
             choices=explanation.choices,
             images=tuple(ImageDetails.of(path, one) for path, one in explanation.images.items()),
@@ -101,3 +103,9 @@ class AnswerDetails:
         """How a source has changed."""
         early = tuple(text for text in self.stale if text.startswith(f"{name}: "))
         return self.stale_of.get(name, early)
+
+
+@lru_cache(8)
+def _plan_text(plan: SegmentedPlan) -> str:
+    """Every answer about a run keeps it."""
+    return codec.to_json(plan)

@@ -47,12 +47,65 @@ END
 $$
 """
 
+# The owner's rights: an index is made by who owns the table. Of the columns that rows are named by it is the one with the most different
+# values, unless one value stands for a great many rows, or there is such an index, or there are enough.
+_INDEX_COLUMN = f"""
+CREATE FUNCTION {_S}.index_column(run text, materialization bigint, columns text[]) RETURNS text LANGUAGE plpgsql
+SECURITY DEFINER {_SAFE_PATH} SET lock_timeout = '50ms'
+AS $$
+DECLARE
+    target text;
+    many bigint;
+    place regclass;
+    chosen record;
+BEGIN
+    IF {_S}.hold_run(run) IS DISTINCT FROM 'complete' THEN
+        RETURN 'the run is gone';
+    END IF;
+    SELECT m.table_name, m.rows INTO target, many FROM {_S}.materializations m
+    WHERE m.id = materialization AND m.run_id = run AND m.kind = 'result' AND m.folder IS NULL;
+    place := to_regclass('lineage_data.' || quote_ident(target));
+    IF place IS NULL OR many < 20000 THEN
+        RETURN 'no large table';
+    END IF;
+    SELECT a.attnum, a.attname INTO chosen FROM pg_attribute a
+    JOIN pg_stats s ON s.schemaname = 'lineage_data' AND s.tablename = target AND s.attname = a.attname
+    WHERE a.attrelid = place AND a.attname = ANY (columns) AND a.attnum > 0 AND NOT a.attisdropped
+    AND CASE WHEN s.n_distinct < 0 THEN -s.n_distinct * many ELSE s.n_distinct END >= greatest(20, many / 10000)
+    ORDER BY CASE WHEN s.n_distinct < 0 THEN -s.n_distinct * many ELSE s.n_distinct END DESC, a.attnum LIMIT 1;
+    IF chosen.attnum IS NULL THEN
+        RETURN 'a value stands for too many rows';
+    END IF;
+    IF NOT pg_try_advisory_xact_lock(hashtextextended('airflow-lineage index of ' || materialization, 0)) THEN
+        RETURN 'it is being indexed';
+    END IF;
+    IF EXISTS (SELECT FROM pg_index i WHERE i.indrelid = place AND i.indkey[0] = chosen.attnum) THEN
+        RETURN 'it is indexed';
+    END IF;
+    IF (SELECT count(*) FROM pg_index i WHERE i.indrelid = place) >= 8 THEN
+        RETURN 'there are enough indexes';
+    END IF;
+    BEGIN
+        EXECUTE format('CREATE INDEX ON %s USING btree (%I)', place, chosen.attname);
+    EXCEPTION WHEN program_limit_exceeded THEN
+        EXECUTE format('CREATE INDEX ON %s USING hash (%I)', place, chosen.attname);
+    END;
+    RETURN format('indexed %s', chosen.attname);
+EXCEPTION WHEN lock_not_available THEN
+    RETURN 'it is in use';
+END
+$$
+"""
+
 
 def upgrade() -> None:
-    """Make them."""
+    """Make them; who may index is granted it with the roles."""
     op.execute(_KEEP_ANSWER)
+    op.execute(_INDEX_COLUMN)
+    op.execute(f"REVOKE ALL ON FUNCTION {_S}.index_column(text, bigint, text[]) FROM PUBLIC")
 
 
 def downgrade() -> None:
     """Drop them."""
+    op.execute(f"DROP FUNCTION {_S}.index_column(text, bigint, text[])")
     op.execute(f"DROP FUNCTION {_S}.keep_answer(text, text, text, bytea)")
