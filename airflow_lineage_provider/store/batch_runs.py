@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
 
 from airflow_lineage_provider.errors import BatchError
 from airflow_lineage_provider.records.batches import BatchKey, BatchRun, RecordedBatch
@@ -14,8 +13,6 @@ from airflow_lineage_provider.store import catalog, schema
 
 _batches = schema.batches
 _runs = schema.runs
-# (As text: of another table SQLAlchemy leaves out the schema here.)
-_HAS_FAILED = sa.text(f"EXISTS (SELECT FROM {_runs.fullname} known WHERE known.id = batches.run_id AND known.status = 'failed')")
 
 
 def find(connection: sa.Connection, key: BatchKey) -> BatchRun | None:
@@ -25,18 +22,11 @@ def find(connection: sa.Connection, key: BatchKey) -> BatchRun | None:
     return None if row is None else BatchRun(run_id=row.id, status=row.status, error=row.error)
 
 
-def claim(connection: sa.Connection, key: BatchKey, run_id: str) -> None:
-    """Make a run the one of a batch: the first, or one after a run that failed. Two that claim it at once wait for each other.
-
-    :raises BatchError: another run has recorded the batch, or is doing so.
-    """
-    entered = insert(_batches).values(pipeline=key.pipeline, query=key.query, batch=key.batch, run_id=run_id)
-    keys = [_batches.c.pipeline, _batches.c.query, _batches.c.batch]
-    done = connection.execute(entered.on_conflict_do_update(index_elements=keys, set_={"run_id": run_id}, where=_HAS_FAILED))
-    if not done.rowcount:
-        found = find(connection, key)
-        other = "another run" if found is None else f"run {found.run_id}, which is {found.status}"
-        raise BatchError(f"batch {key.batch} of query {key.query} is that of {other}: two drivers run the same query")
+def taken(connection: sa.Connection, key: BatchKey) -> BatchError:
+    """What is said of a batch that is another run's."""
+    found = find(connection, key)
+    other = "another run" if found is None else f"run {found.run_id}, which is {found.status}"
+    return BatchError(f"batch {key.batch} of query {key.query} is that of {other}: two drivers run the same query")
 
 
 def of_pipeline(

@@ -22,7 +22,7 @@ class Batches(OpenStore):
         return self._batch_run(key)
 
     def _batch_run(self, key: BatchKey) -> BatchRun | None:
-        with self._transaction(f"finding batch {key.batch} of query {key.query}") as connection:
+        with self._statements(f"finding batch {key.batch} of query {key.query}") as connection:
             return batch_runs.find(connection, key)
 
     def batches(

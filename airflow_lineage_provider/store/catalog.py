@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
 from airflow_lineage_provider.errors import LineageError, RecordDamaged, RunNotComplete, RunNotFound
+from airflow_lineage_provider.records.batches import BatchKey
 from airflow_lineage_provider.records.run import RunHead, RunRecord, RunStatus
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.store import schema, shared_plans
+from airflow_lineage_provider.store.as_stored import row_json
 from airflow_lineage_provider.store.ids import is_possible
 from airflow_lineage_provider.typed_json import read, written
 
@@ -30,15 +32,23 @@ class RunState:
     error: str | None
 
 
+BATCH_TAKEN = "LB001"
+_BEGIN = sa.text("SELECT lineage.begin_run(:record, :shared, :batch, :again)")
 _STATE = sa.select(*(schema.runs.c[one.name] for one in fields(RunState))).where(schema.runs.c.id == sa.bindparam("run"))
 
 
-def insert_run(connection: sa.Connection, record: RunRecord, *, shares_plan: bool = False) -> None:
-    """Enter a run; one that shares its plan's text with others refers to it."""
+def insert_run(connection: sa.Connection, record: RunRecord, batch: BatchKey | None = None, *, again: bool = False) -> None:
+    """Enter a run, unless it was entered before, where it is asked for ``again``; by one statement.
+
+    Runs of batches refer to their plan's text, which is kept once; the batch is the run's from then on. Where it is another's that has not
+    failed, the database raises `BATCH_TAKEN`.
+    """
     values = run_values(record) | {"started": record.started or datetime.now(UTC), "status": "running", "finished": None, "error": None}
-    if shares_plan:
-        values |= {"plan": None, "shared_plan": shared_plans.enter(connection, record.plan)}
-    connection.execute(schema.runs.insert().values(values))
+    given: dict[str, Any] = {"shared": None, "batch": None, "again": again}
+    if batch is not None:
+        given |= {"shared": schema.safe_text(record.plan), "batch": row_json(schema.batches, asdict(batch))}
+        values |= {"plan": None, "shared_plan": shared_plans.digest(record.plan)}
+    connection.execute(_BEGIN, given | {"record": row_json(schema.runs, values)})
 
 
 def run_values(record: RunRecord) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from airflow_lineage_provider.store import schema
-from airflow_lineage_provider.store.selecting import DIALECT
+from airflow_lineage_provider.store.as_stored import row_json, stored_values
 from airflow_lineage_provider.store.session import Session
 
 _KEEP = f"SELECT * FROM {schema.metadata.schema}.keep_answer($1, $2, $3, $4)"
@@ -26,23 +26,14 @@ def keep(
         content = part.pop("content")
         places.append(part | {"begins": len(contents), "size": len(content)})
         contents += content
-    answer = json.dumps(_stored(schema.derivations, values))
+    answer = row_json(schema.derivations, values)
     (found,) = session.keep(_KEEP, (values["run_id"], answer, json.dumps(places), bytes(contents)))
     return found["held"], found["kept"]
 
 
 def _parts_of(tables: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for row in tables:
-        stored = _stored(schema.derivation_tables, {name: value for name, value in row.items() if name not in ("derivation_id", "arrow")})
+        stored = stored_values(
+            schema.derivation_tables, {name: value for name, value in row.items() if name not in ("derivation_id", "arrow")}
+        )
         yield stored | {"content": row["arrow"]}
-
-
-def _stored(table: Any, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values in the forms that the columns have them."""
-    return {name: _form(table.columns[name].type, value) for name, value in values.items()}
-
-
-def _form(kind: Any, value: Any) -> Any:
-    if isinstance(kind, schema.SafeText | schema.JsonText):
-        return kind.process_bind_param(value, DIALECT)
-    return value.isoformat() if hasattr(value, "isoformat") else value

@@ -17,7 +17,7 @@ from airflow_lineage_provider.store.kinds import KINDS, Kind
 from airflow_lineage_provider.store.layout import Column, Layout, cut, make_layout
 from airflow_lineage_provider.store.materialization import ExecutorUrls, Materialization
 from airflow_lineage_provider.store.selecting import Select, by_connection
-from airflow_lineage_provider.store.sqltext import DATA_SCHEMA, identifier, literal, qualified
+from airflow_lineage_provider.store.sqltext import DATA_SCHEMA, literal, qualified
 from airflow_lineage_provider.store.textescape import escape
 
 _STORED = (
@@ -200,17 +200,6 @@ def partitions(connection: sa.Connection, materialization: Materialization) -> l
     table = schema.loads
     query = sa.select(table.c.partition, table.c.rows).where(table.c.materialization_id == materialization.id, table.c.rows > 0)
     return [(row.partition, row.rows) for row in connection.execute(query.order_by(table.c.partition))]
-
-
-def end_loads(connection: sa.Connection, run_id: str) -> None:
-    """Nobody but the owner writes into a run's tables any more."""
-    query = sa.text("""
-        SELECT DISTINCT m.table_name, g.rolname FROM lineage.materializations m
-        JOIN pg_class c ON c.relname = m.table_name JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname = :data
-        CROSS JOIN LATERAL aclexplode(c.relacl) a JOIN pg_roles g ON g.oid = a.grantee
-        WHERE m.run_id = :run AND a.privilege_type = 'INSERT' AND a.grantee <> c.relowner""")
-    for table, role in connection.execute(query, {"data": DATA_SCHEMA, "run": run_id}).all():
-        execute_text(connection, f"REVOKE INSERT ON {qualified(DATA_SCHEMA, table)} FROM {identifier(role)}")
 
 
 def drop_data(connection: sa.Connection, run_id: str) -> None:

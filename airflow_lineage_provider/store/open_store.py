@@ -151,6 +151,12 @@ class OpenStore:
             yield connection
 
     @contextmanager
+    def _statements(self, doing: str) -> Iterator[sa.Connection]:
+        """A connection on which each statement is a transaction of its own."""
+        with store_errors(f"{doing} in {redact(self.url)}"), self._engine.connect() as connection:
+            yield connection.execution_options(isolation_level="AUTOCOMMIT")
+
+    @contextmanager
     def _selecting(self, doing: str, session: Session | None) -> Iterator[Select]:
         if session is None:
             with self._transaction(doing) as connection:

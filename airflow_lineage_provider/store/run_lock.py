@@ -127,10 +127,8 @@ def _take(url: str, run_id: str) -> tuple[psycopg2.extensions.connection, str | 
     connection = psycopg2_connect(url, f"{_APPLICATION}{run_id}")
     connection.autocommit = True
     with connection.cursor() as cursor:
-        cursor.execute(_HOME)
-        (home,) = cursor.fetchone() or (None,)
-        cursor.execute("SELECT pg_try_advisory_lock(%s)", (lock_key(run_id),))
-        taken = cursor.fetchone() == (True,)
+        cursor.execute(f"{_HOME}, pg_try_advisory_lock(%s)", (lock_key(run_id),))
+        home, taken = cursor.fetchone() or (None, False)
     if not taken:
         connection.close()
         raise StoreError(f"run {run_id} is being ended by another process")

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import sqlalchemy as sa
+
 from airflow_lineage_provider.errors import LoadFailed, RunNotFound
 from airflow_lineage_provider.records.batches import BatchKey
 from airflow_lineage_provider.records.run import RecordedOutput, RunHead, RunRecord
@@ -22,7 +24,7 @@ from airflow_lineage_provider.store import (
     publish,
     run_list,
 )
-from airflow_lineage_provider.store.connection import store_errors
+from airflow_lineage_provider.store.connection import sqlstate, store_errors
 from airflow_lineage_provider.store.ids import new_id
 from airflow_lineage_provider.store.kinds import Kind
 from airflow_lineage_provider.store.layout import Column
@@ -53,16 +55,21 @@ class Runs(OpenStore):
         with store_errors(doing):
             lock = (self._locks.get(made.id) if again else None) or RunLock(self.url, made.id)
         try:
-            with self._transaction(doing) as connection:
-                if not (again and catalog.find(connection, made.id)):
-                    catalog.insert_run(connection, made, shares_plan=batch is not None)
-                    if batch is not None:
-                        batch_runs.claim(connection, batch, made.id)
+            self._enter(doing, made, batch, again=again)
         except BaseException:
             lock.release()
             raise
         self._locks[made.id] = lock
         return made.id
+
+    def _enter(self, doing: str, made: RunRecord, batch: BatchKey | None, *, again: bool) -> None:
+        with self._statements(doing) as connection:
+            try:
+                catalog.insert_run(connection, made, batch, again=again)
+            except sa.exc.DBAPIError as error:
+                if batch is None or sqlstate(error) != catalog.BATCH_TAKEN:
+                    raise
+                raise batch_runs.taken(connection, batch) from None
 
     def create_materialization(
         self,

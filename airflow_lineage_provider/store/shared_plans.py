@@ -6,7 +6,6 @@ import hashlib
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
 
 from airflow_lineage_provider.store import schema
 
@@ -14,13 +13,9 @@ _plans = schema.plans
 _runs = schema.runs
 
 
-def enter(connection: sa.Connection, plan: str) -> str:
-    """Keep a plan that is not kept yet; its digest, to refer to. Until the transaction ends nobody forgets it."""
-    digest = hashlib.sha256(plan.encode("utf-8", "backslashreplace")).hexdigest()
-    entered = insert(_plans).values(digest=digest, plan=plan)
-    # (An update of nothing holds the row, which DO NOTHING would not.)
-    connection.execute(entered.on_conflict_do_update(index_elements=[_plans.c.digest], set_={"digest": digest}))
-    return digest
+def digest(plan: str) -> str:
+    """What runs refer to a plan by, which is kept when the first of them is entered (`catalog.insert_run`)."""
+    return hashlib.sha256(plan.encode("utf-8", "backslashreplace")).hexdigest()
 
 
 def text_of_run() -> sa.Label[Any]:
@@ -31,9 +26,9 @@ def text_of_run() -> sa.Label[Any]:
 
 def forget(connection: sa.Connection, run_id: str) -> None:
     """A run refers to no shared plan any more; one that no run refers to goes."""
-    digest = connection.execute(sa.select(_runs.c.shared_plan).where(_runs.c.id == run_id)).scalar()
-    if digest is None:
+    referred = connection.execute(sa.select(_runs.c.shared_plan).where(_runs.c.id == run_id)).scalar()
+    if referred is None:
         return
     connection.execute(_runs.update().where(_runs.c.id == run_id).values(shared_plan=None))
-    used = sa.exists().where(_runs.c.shared_plan == digest)
-    connection.execute(_plans.delete().where(_plans.c.digest == digest, ~used))
+    used = sa.exists().where(_runs.c.shared_plan == referred)
+    connection.execute(_plans.delete().where(_plans.c.digest == referred, ~used))

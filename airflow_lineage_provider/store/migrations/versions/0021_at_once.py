@@ -97,15 +97,128 @@ END
 $$
 """
 
+# A batch of a stream is that of the run that enters it, unless it is another's that has not failed.
+_BEGIN_RUN = f"""
+CREATE FUNCTION {_S}.begin_run(record text, shared text, of_batch text, again boolean) RETURNS void LANGUAGE plpgsql {_SAFE_PATH}
+AS $$
+DECLARE
+    given {_S}.runs := json_populate_record(NULL::{_S}.runs, record::json);
+    its {_S}.batches := json_populate_record(NULL::{_S}.batches, of_batch::json);
+BEGIN
+    IF again AND EXISTS (SELECT FROM {_S}.runs one WHERE one.id = given.id) THEN
+        RETURN;
+    END IF;
+    IF shared IS NOT NULL THEN
+        -- An update of nothing holds the row, which DO NOTHING would not.
+        INSERT INTO {_S}.plans (digest, plan) VALUES (given.shared_plan, shared)
+        ON CONFLICT (digest) DO UPDATE SET digest = EXCLUDED.digest;
+    END IF;
+    INSERT INTO {_S}.runs SELECT given.*;
+    IF of_batch IS NOT NULL THEN
+        INSERT INTO {_S}.batches AS known (pipeline, query, batch, run_id) VALUES (its.pipeline, its.query, its.batch, given.id)
+        ON CONFLICT (pipeline, query, batch) DO UPDATE SET run_id = EXCLUDED.run_id
+        WHERE EXISTS (SELECT FROM {_S}.runs one WHERE one.id = known.run_id AND one.status = 'failed');
+        IF NOT FOUND THEN
+            RAISE EXCEPTION 'the batch is that of another run' USING ERRCODE = 'LB001';
+        END IF;
+    END IF;
+END
+$$
+"""
+
+# Loads that are going on are waited for by the lock on the run's row; later ones find it complete. A value that is too long for a B-tree
+# has a hash index over each column in its place, which serves equality all the same. Notes of appends that have a key are the caller's.
+_PUBLISH_RUN = f"""
+CREATE FUNCTION {_S}.publish_run(run text, changes text, tables text, places text,
+    OUT held text, OUT problem text, OUT keyed boolean)
+LANGUAGE plpgsql {_SAFE_PATH}
+AS $$
+DECLARE
+    given {_S}.runs := json_populate_record(NULL::{_S}.runs, changes::json);
+    stored record;
+    wanted record;
+BEGIN
+    SELECT one.status, one.error INTO held, problem FROM {_S}.runs one WHERE one.id = run FOR UPDATE;
+    IF held IS DISTINCT FROM 'running' THEN
+        RETURN;
+    END IF;
+    FOR stored IN
+        UPDATE {_S}.materializations m SET rows = loaded.rows, escaped = loaded.escaped
+        FROM (
+            SELECT one.id, coalesce((SELECT sum(l.rows) FROM {_S}.loads l WHERE l.materialization_id = one.id), 0) AS rows,
+                '[' || coalesce((
+                    SELECT string_agg(DISTINCT part.name::text, ', ' ORDER BY part.name::text)
+                    FROM {_S}.loads l, json_array_elements(l.escaped::json) AS part (name) WHERE l.materialization_id = one.id), '') || ']' AS escaped
+            FROM {_S}.materializations one WHERE one.run_id = run
+        ) loaded
+        WHERE m.id = loaded.id RETURNING m.id, m.kind, m.table_name, m.folder, m.rows
+    LOOP
+        CONTINUE WHEN stored.folder IS NOT NULL;
+        FOR wanted IN SELECT one.keys FROM json_to_recordset(tables::json) AS one (id bigint, keys text[], own text)
+            WHERE one.id = stored.id AND one.own IS NULL
+        LOOP
+            PERFORM {_S}.make_index(stored.table_name, wanted.keys);
+        END LOOP;
+        EXECUTE format('ANALYZE lineage_data.%I', stored.table_name);
+        CONTINUE WHEN stored.kind <> 'result' OR stored.rows < 20000;
+        -- What people will name rows of a large result by: columns whose values are all different, as far as ANALYZE has seen.
+        FOR wanted IN SELECT one.keys FROM ROWS FROM (json_to_recordset(tables::json) AS (id bigint, keys text[], own text))
+                WITH ORDINALITY AS one (id, keys, own, at)
+            JOIN pg_stats s ON s.schemaname = 'lineage_data' AND s.tablename = stored.table_name AND s.attname = one.own
+            WHERE one.id = stored.id AND s.n_distinct = -1 AND s.null_frac = 0 ORDER BY one.at LIMIT 2
+        LOOP
+            PERFORM {_S}.make_index(stored.table_name, wanted.keys);
+        END LOOP;
+    END LOOP;
+    -- Nobody but the owner writes into the tables any more.
+    FOR wanted IN SELECT DISTINCT m.table_name, g.rolname FROM {_S}.materializations m
+        JOIN pg_class c ON c.relname = m.table_name AND c.relnamespace = 'lineage_data'::regnamespace
+        CROSS JOIN LATERAL aclexplode(c.relacl) a JOIN pg_roles g ON g.oid = a.grantee
+        WHERE m.run_id = run AND a.privilege_type = 'INSERT' AND a.grantee <> c.relowner
+    LOOP
+        EXECUTE format('REVOKE INSERT ON lineage_data.%I FROM %I', wanted.table_name, wanted.rolname);
+    END LOOP;
+    keyed := EXISTS (
+        SELECT FROM {_S}.outputs o
+        WHERE o.run_id = run AND starts_with(o.place, 'appending to ') AND o.version NOT LIKE '%"key": ""%');
+    IF NOT keyed THEN
+        DELETE FROM {_S}.outputs o WHERE o.run_id = run AND starts_with(o.place, 'appending to ');
+    END IF;
+    INSERT INTO {_S}.outputs (run_id, place, version)
+    SELECT run, one.place, one.version FROM json_to_recordset(places::json) AS one (place text, version text);
+    UPDATE {_S}.runs one SET status = 'complete', finished = given.finished, output = given.output, timings = given.timings,
+        row_counts = given.row_counts, captured = coalesce(given.captured, one.captured) WHERE one.id = run;
+END
+$$
+"""
+
+_MAKE_INDEX = f"""
+CREATE FUNCTION {_S}.make_index(target text, keys text[]) RETURNS void LANGUAGE plpgsql {_SAFE_PATH}
+AS $$
+DECLARE
+    key text;
+BEGIN
+    EXECUTE format('CREATE INDEX ON lineage_data.%I USING btree (%s)', target, array_to_string(keys, ', '));
+EXCEPTION WHEN program_limit_exceeded THEN
+    FOREACH key IN ARRAY keys LOOP
+        EXECUTE format('CREATE INDEX ON lineage_data.%I USING hash (%s)', target, key);
+    END LOOP;
+END
+$$
+"""
+
 
 def upgrade() -> None:
     """Make them; who may index is granted it with the roles."""
-    op.execute(_KEEP_ANSWER)
-    op.execute(_INDEX_COLUMN)
+    for text in (_KEEP_ANSWER, _INDEX_COLUMN, _MAKE_INDEX, _BEGIN_RUN, _PUBLISH_RUN):
+        op.execute(text)
     op.execute(f"REVOKE ALL ON FUNCTION {_S}.index_column(text, bigint, text[]) FROM PUBLIC")
 
 
 def downgrade() -> None:
     """Drop them."""
+    op.execute(f"DROP FUNCTION {_S}.publish_run(text, text, text, text)")
+    op.execute(f"DROP FUNCTION {_S}.begin_run(text, text, text, boolean)")
+    op.execute(f"DROP FUNCTION {_S}.make_index(text, text[])")
     op.execute(f"DROP FUNCTION {_S}.index_column(text, bigint, text[])")
     op.execute(f"DROP FUNCTION {_S}.keep_answer(text, text, text, bytea)")
