@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import sqlalchemy as sa
 
-from airflow_lineage_provider.errors import RecordDamaged
+from airflow_lineage_provider.errors import RecordDamaged, RunNotComplete
 from airflow_lineage_provider.records.appends import AppendNote, KnownBy
 from airflow_lineage_provider.records.run import RunStatus
 from airflow_lineage_provider.store import schema
@@ -28,11 +28,19 @@ _outputs = schema.outputs
 _place = _outputs.c.place
 
 
-def intend(connection: sa.Connection, run_id: str, place: str, how: KnownBy, *, keeps_result: bool, key: str) -> None:
-    """Note that a run is going to append to a place, until it is published."""
-    settle(connection, run_id, place)  # a note whose answer was lost is made again
+def intend(connection: sa.Connection, run_id: str, place: str, how: KnownBy, *, keeps_result: bool, key: str = "") -> None:
+    """Note that a run is going to append to a place, until it is published; a note whose answer was lost is made again.
+
+    :raises RunNotComplete: the run is not running any more.
+    """
+    runs = schema.runs.c
+    running = sa.select(runs.id).where(runs.id == run_id, runs.status == "running").with_for_update().cte("running")
+    earlier = _outputs.delete().where(_is_of(run_id, place), _outputs.c.run_id.in_(sa.select(running.c.id))).cte("earlier")
     note = AppendNote(how=how, keeps_result=keeps_result, key=key)
-    connection.execute(_outputs.insert().values(run_id=run_id, place=f"{_APPENDING}{place}", version=_text(note)))
+    values = [sa.literal(f"{_APPENDING}{place}", SafeText()), sa.literal(_text(note), sa.Text())]
+    made = _outputs.insert().from_select(["run_id", "place", "version"], sa.select(running.c.id, *values)).add_cte(earlier)
+    if not connection.execute(made).rowcount:
+        raise RunNotComplete(f"run {run_id} cannot append: it is not running any more")
 
 
 def stay(connection: sa.Connection, run_id: str) -> None:

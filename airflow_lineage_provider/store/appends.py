@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from airflow_lineage_provider.errors import AppendInProgress, RunNotComplete
-from airflow_lineage_provider.records.appends import KnownBy
+from airflow_lineage_provider.errors import AppendInProgress
+from airflow_lineage_provider.records.appends import AppendNote, KnownBy
+from airflow_lineage_provider.records.run import RunStatus
 from airflow_lineage_provider.shown import shown
-from airflow_lineage_provider.store import append_notes, catalog, lifecycle
+from airflow_lineage_provider.store import append_notes, lifecycle
 from airflow_lineage_provider.store.connection import store_errors
 from airflow_lineage_provider.store.open_store import OpenStore
 
@@ -29,23 +30,22 @@ class Appends(OpenStore):
         """
         doing = f"noting where run {run_id} appends"
         self._ensure_lock(run_id, doing)
-        for place in places if key else ():
+        if not key:
+            with self._statements(doing) as connection:
+                append_notes.intend(connection, run_id, places[0], how, keeps_result=keeps_result)
+            return []
+        for place in places:
             self._end_the_dead(place)
         with self._transaction(doing) as connection:
-            if not catalog.take_running(connection, run_id, wait=True):
-                raise RunNotComplete(f"run {run_id} cannot append: it is not running any more")
-            if key:
-                append_notes.hold(connection, places[0], key)
+            append_notes.hold(connection, places[0], key)
             going = [note for place in places for note in append_notes.intended(connection, place) if note[1] == "running"]
             for other, _, note in going:
-                if key and other != run_id and note.key == key:
+                if other != run_id and note.key == key:
                     raise AppendInProgress(
                         f"run {other}, which appends the same (append_key {shown(key)}), is still going: it is not known what it will have"
                         " appended. Try again when it has ended"
                     )
             append_notes.intend(connection, run_id, places[0], how, keeps_result=keeps_result, key=key)
-            if not key:
-                return []
             found = [(run, place, known) for place in places for run, known in append_notes.appended_as(connection, place, key)]
             return [one for one in found if one[0] != run_id]
 
@@ -54,16 +54,20 @@ class Appends(OpenStore):
 
         A run that is dropped is not among them: whoever drops it has seen to its rows.
         """
-        self._end_the_dead(place)
-        with self._transaction("finding runs that failed while they appended") as connection:
-            return [(run_id, note.how) for run_id, status, note in append_notes.intended(connection, place) if status == "failed"]
+        return [(run_id, note.how) for run_id, status, note in self._end_the_dead(place) if status == "failed"]
 
-    def _end_the_dead(self, place: str) -> None:
-        with self._transaction("finding runs that append") as connection:
-            running = [run_id for run_id, status, _ in append_notes.intended(connection, place) if status == "running"]
+    def _end_the_dead(self, place: str) -> list[tuple[str, RunStatus, AppendNote]]:
+        """Whose append to a place is not published, once the runs of the dead are ended."""
+        found = self._intended(place)
+        running = [run_id for run_id, status, _ in found if status == "running"]
         with store_errors("ending runs that died while they appended"):
             for run_id in running:
                 lifecycle.end_if_dead(self._engine, run_id)
+        return self._intended(place) if running else found
+
+    def _intended(self, place: str) -> list[tuple[str, RunStatus, AppendNote]]:
+        with self._statements("finding runs that append") as connection:
+            return append_notes.intended(connection, place)
 
     def noted_append(self, run_id: str, place: str) -> KnownBy | None:
         """How the rows that a run has, or may have, appended to a place are known; None where that is settled."""

@@ -10,7 +10,7 @@ already complete, failed or dropped.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -32,6 +32,19 @@ if TYPE_CHECKING:
 def application_name(run_id: str) -> str:
     """How the connections that load a run are known to PostgreSQL (``pg_stat_activity``)."""
     return f"lineage-load:{run_id}"
+
+
+@dataclass(frozen=True)
+class NewTable:
+    """A table that is made by the transaction of its one load: what the catalog's function `make_table` takes.
+
+    :ivar entry: its row in the catalog, as JSON. :ivar definition: its columns.
+    :ivar again: whether it may have been made before, and the answer lost.
+    """
+
+    entry: str
+    definition: str
+    again: bool = False
 
 
 @dataclass
@@ -90,13 +103,33 @@ class PartitionLoader:
         converted = (self._converted(iter([rows]), partition, progress[partition]) for partition, rows in partitions.items())
         return self._load(f"{len(partitions):,} partitions", progress, 0, chain.from_iterable(converted))
 
+    def load_new(self, table: NewTable, partitions: Mapping[int, pa.Table]) -> int:
+        """Make the table with all of its rows, in one transaction; its key in the catalog.
+
+        :param partitions: as of `load_together`; none leave the table empty.
+        :raises LoadFailed, StoreUnavailable: as from `load`, or the name is taken; there is no table.
+        """
+        progress = {partition: _Progress() for partition in partitions}
+        converted = (self._converted(iter([rows]), partition, progress[partition]) for partition, rows in partitions.items())
+        made: list[int] = []
+
+        def replace(transport: Transport, batches: Handover) -> None:
+            made.append(self._make(transport, table, progress, batches))
+
+        self._send(f"{len(partitions):,} partitions", chain.from_iterable(converted), replace)
+        return made[-1]
+
     def _load(self, what: str, progress: Mapping[int, _Progress], attempt: int, converted: Iterator[pa.RecordBatch]) -> int:
+        self._send(what, converted, lambda transport, batches: self._replace(transport, progress, attempt, batches))
+        return sum(one.rows for one in progress.values())
+
+    def _send(self, what: str, converted: Iterator[pa.RecordBatch], replace: Callable[[Transport, Handover], None]) -> None:
         doing = f"loading {what} of {self.name!r} of run {self.run_id} into {redact(self.url)}"
         kind, converted = transport_for(converted) if self.transport == "auto" else (self.transport, converted)
 
         def send(handover: Handover) -> None:
             with store_errors(doing, LoadFailed), open_transport(self.url, application_name(self.run_id), kind) as transport:
-                self._replace(transport, progress, attempt, handover)
+                replace(transport, handover)
 
         handover = Handover(send, Patience(self.url, self.silence, self.limit), doing)
         try:
@@ -108,7 +141,22 @@ class PartitionLoader:
             handover.abandon()
             raise
         handover.result()
-        return sum(one.rows for one in progress.values())
+
+    def _make(self, transport: Transport, table: NewTable, progress: Mapping[int, _Progress], batches: Handover) -> int:
+        given = f"{literal(self.run_id)}, {literal(table.entry)}, {literal(table.definition)}, {table.again}"
+        said = str(transport.scalar(f"SELECT {CATALOG_SCHEMA}.make_table({given})"))
+        if not said.isdecimal():
+            raise LoadFailed(f"run {self.run_id} is {said}: it does not take {self.name!r}")
+        transport.copy(DATA_SCHEMA, self.table, storage_schema(self.layout), batches)
+        self._keep_relations(transport, {name: content for one in progress.values() for name, content in one.relations.items()})
+        loaded = [
+            {"partition": partition, "rows": one.rows, "escaped": json.dumps(sorted(one.escaped))} for partition, one in progress.items()
+        ]
+        transport.scalar(f"SELECT {CATALOG_SCHEMA}.end_table({int(said)}, {literal(json.dumps(loaded))})")
+        if batches.is_abandoned:
+            raise Abandoned
+        transport.commit()
+        return int(said)
 
     def _replace(self, transport: Transport, progress: Mapping[int, _Progress], attempt: int, batches: Handover) -> None:
         of_run = f"{literal(self.run_id)}, {int(self.materialization_id)}"

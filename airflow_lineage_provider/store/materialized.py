@@ -13,8 +13,10 @@ import sqlalchemy as sa
 
 from airflow_lineage_provider.errors import LoadFailed
 from airflow_lineage_provider.store import catalog, discarded, kept_sketches, schema, sketch_runs
+from airflow_lineage_provider.store.as_stored import row_json
 from airflow_lineage_provider.store.kinds import KINDS, Kind
 from airflow_lineage_provider.store.layout import Column, Layout, cut, make_layout
+from airflow_lineage_provider.store.load import NewTable
 from airflow_lineage_provider.store.materialization import ExecutorUrls, Materialization
 from airflow_lineage_provider.store.selecting import Select, by_connection
 from airflow_lineage_provider.store.sqltext import DATA_SCHEMA, literal, qualified
@@ -76,6 +78,20 @@ def create_materialization(
     if folder is None:
         _create_table(connection, made, run_state.pipeline)
     return replace(made, id=found)
+
+
+def planned(urls: ExecutorUrls, run_id: str, name: str, kind: Kind, columns: Sequence[Column]) -> Materialization:
+    """A materialization whose table is made by its load (`new_table`): the catalog has no key of it yet.
+
+    :raises LoadFailed: two columns have one name. :raises StoreError: the kind, or a column's role, is not known.
+    """
+    KINDS.check(kind, f"materialization {name!r}")
+    return Materialization(0, run_id, name, kind, table_name(run_id, name), make_layout(columns), urls)
+
+
+def new_table(made: Materialization, *, again: bool) -> NewTable:
+    """What makes the table of a planned materialization."""
+    return NewTable(row_json(schema.materializations, _row(made)), ", ".join(made.layout.ddl()), again)
 
 
 def enter_files(connection: sa.Connection, made: Materialization, files: Mapping[str, int], partitions: Mapping[int, int]) -> None:

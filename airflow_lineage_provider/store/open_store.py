@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.errors import StoreError
@@ -40,6 +40,7 @@ class OpenStore:
         self._executors = roles.executor_urls(url, server is not None)
         self._pool = ConnectionPool(url)
         self._locks: dict[str, RunLock] = {}
+        self._made: dict[str, dict[str, Materialization]] = {}
         self._looked_up: set[tuple[int, frozenset[str]]] = set()
         self._owner = [os.getpid()]
         self._finalizer = weakref.finalize(self, _close, self._owner, self._locks, self._pool, self._engine)
@@ -48,6 +49,7 @@ class OpenStore:
     def forked(self) -> None:
         """In a forked child: the connections are the parent's, and so are the runs that it has running."""
         self._locks.clear()
+        self._made.clear()
         self._engine.dispose(close=False)
         self._owner[0] = os.getpid()
         if self._revival is not None:
@@ -154,7 +156,14 @@ class OpenStore:
     def _statements(self, doing: str) -> Iterator[sa.Connection]:
         """A connection on which each statement is a transaction of its own."""
         with store_errors(f"{doing} in {redact(self.url)}"), self._engine.connect() as connection:
-            yield connection.execution_options(isolation_level="AUTOCOMMIT")
+            # (SQLAlchemy's way to say so sends a statement before and after.)
+            driver: Any = connection.connection.dbapi_connection
+            driver.autocommit = True
+            try:
+                yield connection
+            finally:
+                with suppress(Exception):  # of a connection that is lost, which goes with it
+                    driver.autocommit = False
 
     @contextmanager
     def _selecting(self, doing: str, session: Session | None) -> Iterator[Select]:
@@ -171,6 +180,7 @@ class OpenStore:
                 self._locks[run_id].ensure(self.url)
 
     def _release(self, run_id: str) -> None:
+        self._made.pop(run_id, None)
         lock = self._locks.pop(run_id, None)
         if lock is not None:
             lock.release()

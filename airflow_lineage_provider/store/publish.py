@@ -12,11 +12,10 @@ import sqlalchemy as sa
 from airflow_lineage_provider.errors import RunNotComplete, StoreError
 from airflow_lineage_provider.reasons.kept import KeptUdf
 from airflow_lineage_provider.records.run import RecordedOutput
-from airflow_lineage_provider.store import append_notes, catalog, kept_udfs, materialized, schema
+from airflow_lineage_provider.store import append_notes, catalog, kept_udfs, schema
 from airflow_lineage_provider.store.as_stored import row_json, stored_values
 from airflow_lineage_provider.store.layout import Column
-from airflow_lineage_provider.store.materialization import ExecutorUrls, Materialization
-from airflow_lineage_provider.store.selecting import by_connection
+from airflow_lineage_provider.store.materialization import Materialization
 from airflow_lineage_provider.store.types import storage_type
 from airflow_lineage_provider.typed_json import written
 
@@ -25,12 +24,12 @@ if TYPE_CHECKING:
 
 Indexes = Mapping[str, Sequence[Sequence[str]]]
 _MOST_INDEX_COLUMNS = 32
-_PUBLISH = sa.text("SELECT * FROM lineage.publish_run(:run, :changes, :tables, :places)")
+_PUBLISH = sa.text("SELECT * FROM lineage.publish_run(:run, :changes, :tables, :places, :settles)")
 
 
 def publish(
     connection: sa.Connection,
-    urls: ExecutorUrls,
+    stored: Mapping[str, Materialization],
     run_id: str,
     *,
     output: RecordedOutput | None,
@@ -38,41 +37,54 @@ def publish(
     timings: Mapping[str, float],
     row_counts: Mapping[str, int],
     indexes: Indexes,
-    udfs: Iterable[KeptUdf] = (),
+    udfs: Sequence[KeptUdf] = (),
     captured: RecordedIndex | None = None,
     again: bool = False,
-) -> None:
-    """Complete a run. Loads that are going on are waited for; later ones are refused.
+    alone: bool = False,
+) -> bool:
+    """Complete a run, which has ``stored`` these. Loads that are going on are waited for; later ones are refused.
 
-    ``again``: this was asked for before, and the answer was lost; where it was done, nothing is left to do.
+    ``again``: this was asked for before, and the answer was lost; where it was done, nothing is left to do. ``alone``: the connection has
+    no transaction that several statements could be in; where it takes several nothing is done, and False is told.
 
     :raises RunNotFound: there is no such run.
     :raises RunNotComplete: it is not running any more.
-    :raises StoreError: ``indexes`` names an unknown materialization or column.
+    :raises StoreError: ``indexes`` names an unknown column.
     """
-    catalog.check_possible(run_id)
-    stored = {found.name: found for found in materialized.stored(by_connection(connection), urls, run_id)}
-    unknown = sorted(set(indexes) - set(stored))
+    if udfs and alone:
+        return False
     values = {"output": output, "timings": timings, "row_counts": row_counts, "captured": captured}
     changes = {name: written(value) for name, value in values.items() if name != "captured" or captured is not None}
     given = {
         "run": run_id,
         "changes": row_json(schema.runs, changes | {"finished": datetime.now(UTC)}),
-        "tables": json.dumps([] if unknown else list(_indexes(stored.values(), indexes))),
+        "tables": json.dumps(list(_indexes(stored.values(), indexes))),
         "places": json.dumps([stored_values(schema.outputs, {"place": place, "version": one}) for place, one in places.items()]),
+        "settles": not alone,
     }
     found = connection.execute(_PUBLISH, given).one()
     if found.held is None:
         raise catalog.not_found(run_id)
     if again and found.held == "complete":
-        return
+        return True
     if found.keyed is None:
         raise RunNotComplete(f"run {run_id} cannot be published: it is {found.held}{': ' + found.problem if found.problem else ''}")
-    if unknown:
-        raise StoreError(f"indexes are asked for unknown materializations {unknown}; run {run_id} has {sorted(stored)}")
+    if found.keyed and alone:
+        return False
     if found.keyed:
         append_notes.stay(connection, run_id)
     kept_udfs.enter(connection, run_id, udfs)
+    return True
+
+
+def check_known(connection: sa.Connection, run_id: str, stored: Mapping[str, Materialization], indexes: Indexes) -> None:
+    """:raises StoreError: ``indexes`` names a materialization that the run has not. (Of one that has ended nothing else can be said.)"""
+    unknown = sorted(set(indexes) - set(stored))
+    if not unknown:
+        return
+    state = catalog.state(connection, run_id)
+    if state.status == "running":
+        raise StoreError(f"indexes are asked for unknown materializations {unknown}; run {run_id} has {sorted(stored)}")
 
 
 def _indexes(stored: Iterable[Materialization], wanted: Indexes) -> Iterator[dict[str, Any]]:
@@ -85,10 +97,10 @@ def _indexes(stored: Iterable[Materialization], wanted: Indexes) -> Iterator[dic
             continue
         for columns in wanted.get(found.name, ()):
             if usable := [name for name in columns if _indexable(found, name)][:_MOST_INDEX_COLUMNS]:
-                yield {"id": found.id, "keys": [f"({found.sql_column(name)})" for name in usable]}
+                yield {"table": found.table_name, "keys": [f"({found.sql_column(name)})" for name in usable]}
         for column in found.columns if found.kind == "result" else ():
             if _may_be_key(column) and (own := found.physical(column.name)) is not None:
-                yield {"id": found.id, "keys": [f"({found.sql_column(column.name)})"], "own": own}
+                yield {"table": found.table_name, "keys": [f"({found.sql_column(column.name)})"], "own": own}
 
 
 def _may_be_key(column: Column) -> bool:

@@ -14,6 +14,7 @@ from airflow_lineage_provider.errors import EnvironmentProblem, LineageError, St
 from airflow_lineage_provider.store import pending
 from airflow_lineage_provider.store.handover import Patience, bounded
 from airflow_lineage_provider.store.ids import new_id
+from airflow_lineage_provider.store.materialized import new_table
 from airflow_lineage_provider.store.revival import Restarts
 
 if TYPE_CHECKING:
@@ -89,9 +90,13 @@ class RunStore:
 
         return self.ask(f"creating materialization {name!r}", create, None, lambda store: create(store, True))
 
-    def load(self, made: Materialization, partitions: Mapping[int, pa.Table]) -> int:
-        """Load rows that this process has (`PartitionLoader.load_together`); their number."""
-        return self.loader(made).load_together(partitions)
+    def planned_materialization(self, run_id: str, name: str, *arguments: Any) -> Materialization:
+        """Where a segment is going to be stored whose rows this process has (`load_new`); nothing is asked of the store."""
+        return self._open().planned_materialization(run_id, name, *arguments)
+
+    def load_new(self, made: Materialization, partitions: Mapping[int, pa.Table], *, again: bool) -> Materialization:
+        """Make the table of a planned materialization with all of its rows, in one transaction; the materialization as it is known then."""
+        return replace(made, id=self.loader(made).load_new(new_table(made, again=again), partitions))
 
     def loader(self, made: Materialization) -> PartitionLoader:
         """What loads rows from this process, with its own rights; executors have `Materialization.loader`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
@@ -31,6 +32,7 @@ from airflow_lineage_provider.store.layout import Column
 from airflow_lineage_provider.store.materialization import Materialization
 from airflow_lineage_provider.store.open_store import OpenStore
 from airflow_lineage_provider.store.run_lock import RunLock
+from airflow_lineage_provider.store.selecting import by_connection
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.capture.recorded import RecordedIndex
@@ -89,9 +91,23 @@ class Runs(OpenStore):
         :raises PlanError: a type is not one of Spark's.
         """
         with self._transaction(f"creating materialization {name!r}") as connection:
-            return materialized.create_materialization(
+            made = materialized.create_materialization(
                 connection, self._executors, run_id, name, kind, columns, row_count_hint, again, folder
             )
+        return self._remember(made)
+
+    def _remember(self, made: Materialization) -> Materialization:
+        """For as long as the run is this store's: publishing it need not ask for it."""
+        if made.run_id in self._locks:
+            self._made.setdefault(made.run_id, {})[made.name] = made
+        return made
+
+    def planned_materialization(self, run_id: str, name: str, kind: Kind, columns: Sequence[Column]) -> Materialization:
+        """A materialization whose table is made with all of its rows (`PartitionLoader.load_new`); until then there is nothing of it.
+
+        :raises LoadFailed: two columns have one name. :raises PlanError: a type is not one of Spark's.
+        """
+        return self._remember(materialized.planned(self._executors, run_id, name, kind, columns))
 
     def enter_files(self, made: Materialization, files: Mapping[str, int], partitions: Mapping[int, int]) -> None:
         """Enter what stands in a materialization's folder: the files' names and bytes, and the rows of each of Spark's partitions.
@@ -111,6 +127,7 @@ class Runs(OpenStore):
         """Take back a materialization in files, whose rows the run stores in another way; the folder is removed, here or by Spark."""
         with self._transaction(f"taking back the files of {made.name!r}") as connection:
             materialized.withdraw(connection, made)
+        self._made.get(made.run_id, {}).pop(made.name, None)
         discarded.sweep(self._engine)
 
     def discarded_folders(self) -> list[tuple[str, str]]:
@@ -144,17 +161,34 @@ class Runs(OpenStore):
         :param indexes: for materializations, by name, lists of columns that are looked up together.
         :param udfs: those that are kept with the run.
         :param captured: what is recorded of lineage that is to be captured then (`RecordedIndex.begun`).
+        :raises RunNotFound: there is no such run.
         :raises RunNotComplete: the run is not running any more (another process found its lock free and failed it).
         :raises StoreError: an index names an unknown materialization or column; nothing is published.
         """
         doing = f"publishing run {run_id}"
         self._ensure_lock(run_id, doing)
-        with self._transaction(doing) as connection:
-            publish.publish(
-                connection, self._executors, run_id, output=output, places=places or {}, timings=timings or {}, row_counts=row_counts or {},
-                indexes=indexes or {}, udfs=udfs, captured=captured, again=again,
-            )  # fmt: skip
+        catalog.check_possible(run_id)
+        stored = self._stored(run_id, indexes or {})
+        complete = partial(
+            publish.publish, stored=stored, run_id=run_id, output=output, places=places or {}, timings=timings or {},
+            row_counts=row_counts or {}, indexes=indexes or {}, udfs=tuple(udfs), captured=captured, again=again,
+        )  # fmt: skip
+        with self._statements(doing) as connection:
+            done = complete(connection, alone=True)
+        if not done:
+            with self._transaction(doing) as connection:
+                complete(connection)
         self._release(run_id)
+
+    def _stored(self, run_id: str, indexes: publish.Indexes) -> Mapping[str, Materialization]:
+        """What a run stored, as far as it is to be indexed: as this store has made it, or as the catalog knows it."""
+        made = self._made.get(run_id, {})
+        if made and set(indexes) <= set(made):
+            return made
+        with self._transaction(f"reading what run {run_id} stored") as connection:
+            stored = {one.name: one for one in materialized.stored(by_connection(connection), self._executors, run_id)}
+            publish.check_known(connection, run_id, stored, indexes)
+        return stored
 
     def fail_run(self, run_id: str, error: str) -> None:
         """Mark a run failed, drop its tables and end its loads; the record keeps the error.

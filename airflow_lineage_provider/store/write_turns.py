@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from airflow_lineage_provider.errors import StoreUnavailable
 from airflow_lineage_provider.store.open_store import OpenStore
 
 
@@ -16,8 +17,13 @@ class WriteTurns(OpenStore):
 
         :raises StoreUnavailable: the connection that the run is held by is lost.
         """
-        doing = f"waiting to write the output of run {run_id}"
-        self._ensure_lock(run_id, doing)
+        try:
+            return self._take(run_id, places)
+        except StoreUnavailable:
+            self._ensure_lock(run_id, f"waiting to write the output of run {run_id}")
+            return self._take(run_id, places)
+
+    def _take(self, run_id: str, places: Sequence[str]) -> str | None:
         lock, held = self._locks.get(run_id), list[str]()
         if lock is None:
             return None

@@ -61,17 +61,19 @@ def load(execution: Execution, frame: DataFrame, name: str, kind: Kind, columns:
     if partitions is not None:
         _into_files(execution, frame, (name, kind, columns), partitions, started)
         return
-    made = execution.store.create_materialization(execution.run_id, name, kind, columns)
-    if made is None:
-        execution.rows[name] = frame.count()
-        return
     computed = time.perf_counter() - started
     if few is None:
+        made = execution.store.create_materialization(execution.run_id, name, kind, columns)
+        if made is None:
+            execution.rows[name] = frame.count()
+            return
         tries = _tried(execution, made, lambda there, number: _from_executors(execution, chosen, there, names, number))
+        loaded = [made]
     else:
-        rows = {partition: one.rename_columns(names) for partition, one in few.items()}
-        tries = _tried(execution, made, lambda there, _: _from_here(execution, there, rows))
-    execution.stored.append((columns_named(frame, names), made))
+        rows, loaded = {partition: one.rename_columns(names) for partition, one in few.items()}, []
+        planned = execution.store.planned_materialization(execution.run_id, name, kind, columns)
+        tries = _tried(execution, planned, lambda there, number: _from_here(execution, there, rows, loaded, again=number > 0))
+    execution.stored.extend((columns_named(frame, names), made) for made in loaded)
     execution.rows[name] = sum(one.rows for one in tries[-1])
     execution.timings[name] = time.perf_counter() - started
     stored = sum(one.store for told in tries for one in told)
@@ -183,12 +185,13 @@ def _from_executors(execution: Execution, frame: DataFrame, made: Materializatio
     return [_Told(**row.asDict()) for row in frame.mapInArrow(loading, LOADED).collect()]
 
 
-def _from_here(execution: Execution, made: Materialization, partitions: dict[int, pa.Table]) -> list[_Told]:
-    """One transaction for all."""
+def _from_here(
+    execution: Execution, planned: Materialization, partitions: dict[int, pa.Table], loaded: list[Materialization], *, again: bool
+) -> list[_Told]:
+    """One transaction for the table and all its rows; what was ``loaded`` then."""
     store, started, problem, away = execution.store, time.perf_counter(), None, True
     try:
-        if partitions:
-            store.load(made, partitions)
+        loaded.append(store.load_new(planned, partitions, again=again))
     except StoreError as error:
         away = isinstance(error, StoreUnavailable) and not isinstance(error, StoreTooSlow)
         if not (store.keeps_result or (away and store.mends_loads)):

@@ -127,9 +127,10 @@ $$
 """
 
 # Loads that are going on are waited for by the lock on the run's row; later ones find it complete. A value that is too long for a B-tree
-# has a hash index over each column in its place, which serves equality all the same. Notes of appends that have a key are the caller's.
+# has a hash index over each column in its place, which serves equality all the same. Notes of appends that have a key are the caller's:
+# with any nothing is done, unless it ``settles`` them in the same transaction.
 _PUBLISH_RUN = f"""
-CREATE FUNCTION {_S}.publish_run(run text, changes text, tables text, places text,
+CREATE FUNCTION {_S}.publish_run(run text, changes text, tables text, places text, settles boolean,
     OUT held text, OUT problem text, OUT keyed boolean)
 LANGUAGE plpgsql {_SAFE_PATH}
 AS $$
@@ -142,30 +143,37 @@ BEGIN
     IF held IS DISTINCT FROM 'running' THEN
         RETURN;
     END IF;
+    keyed := EXISTS (
+        SELECT FROM {_S}.outputs o
+        WHERE o.run_id = run AND starts_with(o.place, 'appending to ') AND o.version NOT LIKE '%"key": ""%');
+    IF keyed AND NOT settles THEN
+        RETURN;
+    END IF;
     FOR stored IN
         UPDATE {_S}.materializations m SET rows = loaded.rows, escaped = loaded.escaped
         FROM (
             SELECT one.id, coalesce((SELECT sum(l.rows) FROM {_S}.loads l WHERE l.materialization_id = one.id), 0) AS rows,
                 '[' || coalesce((
                     SELECT string_agg(DISTINCT part.name::text, ', ' ORDER BY part.name::text)
-                    FROM {_S}.loads l, json_array_elements(l.escaped::json) AS part (name) WHERE l.materialization_id = one.id), '') || ']' AS escaped
+                    FROM {_S}.loads l, json_array_elements(l.escaped::json) AS part (name) WHERE l.materialization_id = one.id
+                ), '') || ']' AS escaped
             FROM {_S}.materializations one WHERE one.run_id = run
         ) loaded
         WHERE m.id = loaded.id RETURNING m.id, m.kind, m.table_name, m.folder, m.rows
     LOOP
         CONTINUE WHEN stored.folder IS NOT NULL;
-        FOR wanted IN SELECT one.keys FROM json_to_recordset(tables::json) AS one (id bigint, keys text[], own text)
-            WHERE one.id = stored.id AND one.own IS NULL
+        FOR wanted IN SELECT one.keys FROM json_to_recordset(tables::json) AS one ("table" text, keys text[], own text)
+            WHERE one."table" = stored.table_name AND one.own IS NULL
         LOOP
             PERFORM {_S}.make_index(stored.table_name, wanted.keys);
         END LOOP;
         EXECUTE format('ANALYZE lineage_data.%I', stored.table_name);
         CONTINUE WHEN stored.kind <> 'result' OR stored.rows < 20000;
         -- What people will name rows of a large result by: columns whose values are all different, as far as ANALYZE has seen.
-        FOR wanted IN SELECT one.keys FROM ROWS FROM (json_to_recordset(tables::json) AS (id bigint, keys text[], own text))
-                WITH ORDINALITY AS one (id, keys, own, at)
+        FOR wanted IN SELECT one.keys FROM ROWS FROM (json_to_recordset(tables::json) AS ("table" text, keys text[], own text))
+                WITH ORDINALITY AS one ("table", keys, own, at)
             JOIN pg_stats s ON s.schemaname = 'lineage_data' AND s.tablename = stored.table_name AND s.attname = one.own
-            WHERE one.id = stored.id AND s.n_distinct = -1 AND s.null_frac = 0 ORDER BY one.at LIMIT 2
+            WHERE one."table" = stored.table_name AND s.n_distinct = -1 AND s.null_frac = 0 ORDER BY one.at LIMIT 2
         LOOP
             PERFORM {_S}.make_index(stored.table_name, wanted.keys);
         END LOOP;
@@ -178,9 +186,6 @@ BEGIN
     LOOP
         EXECUTE format('REVOKE INSERT ON lineage_data.%I FROM %I', wanted.table_name, wanted.rolname);
     END LOOP;
-    keyed := EXISTS (
-        SELECT FROM {_S}.outputs o
-        WHERE o.run_id = run AND starts_with(o.place, 'appending to ') AND o.version NOT LIKE '%"key": ""%');
     IF NOT keyed THEN
         DELETE FROM {_S}.outputs o WHERE o.run_id = run AND starts_with(o.place, 'appending to ');
     END IF;
@@ -207,17 +212,62 @@ END
 $$
 """
 
+# In the transaction of its one load. Asked for again it empties the table that the first time has made: all of its rows come now.
+_MAKE_TABLE = f"""
+CREATE FUNCTION {_S}.make_table(run text, entry text, definition text, again boolean) RETURNS text LANGUAGE plpgsql {_SAFE_PATH}
+AS $$
+DECLARE
+    status text := {_S}.hold_run(run);
+    given {_S}.materializations := json_populate_record(NULL::{_S}.materializations, entry::json);
+    owner name := (SELECT pg_get_userbyid(n.nspowner) FROM pg_namespace n WHERE n.nspname = 'lineage_data');
+    made bigint;
+BEGIN
+    IF status IS DISTINCT FROM 'running' THEN
+        RETURN coalesce(status, 'not in the store');
+    END IF;
+    SELECT one.id INTO made FROM {_S}.materializations one WHERE one.run_id = run AND one.name = given.name;
+    IF made IS NOT NULL AND NOT again THEN
+        RETURN 'with a materialization of this name';
+    ELSIF made IS NOT NULL THEN
+        EXECUTE format('DELETE FROM lineage_data.%I', given.table_name);
+        DELETE FROM {_S}.loads l WHERE l.materialization_id = made;
+        RETURN made;
+    END IF;
+    INSERT INTO {_S}.materializations AS one (run_id, name, kind, table_name, layout, row_count_hint)
+    VALUES (run, given.name, given.kind, given.table_name, given.layout, given.row_count_hint) RETURNING one.id INTO made;
+    EXECUTE format('CREATE TABLE lineage_data.%I (%s)', given.table_name, definition);
+    IF owner <> current_user THEN
+        EXECUTE format('ALTER TABLE lineage_data.%I OWNER TO %I', given.table_name, owner);
+    END IF;
+    EXECUTE format('COMMENT ON TABLE lineage_data.%I IS %L', given.table_name,
+        (SELECT format('%s %L of run %s of pipeline %L', given.kind, given.name, run, one.pipeline) FROM {_S}.runs one WHERE one.id = run));
+    RETURN made;
+END
+$$
+"""
+
+_END_TABLE = f"""
+CREATE FUNCTION {_S}.end_table(materialization bigint, loaded text) RETURNS void LANGUAGE sql {_SAFE_PATH}
+AS $$
+    INSERT INTO {_S}.loads (materialization_id, partition, attempt, rows, escaped, loaded)
+    SELECT materialization, part.partition, 0, part.rows, part.escaped, now()
+    FROM json_to_recordset(loaded::json) AS part (partition int, rows bigint, escaped text)
+$$
+"""
+
 
 def upgrade() -> None:
     """Make them; who may index is granted it with the roles."""
-    for text in (_KEEP_ANSWER, _INDEX_COLUMN, _MAKE_INDEX, _BEGIN_RUN, _PUBLISH_RUN):
+    for text in (_KEEP_ANSWER, _INDEX_COLUMN, _MAKE_INDEX, _BEGIN_RUN, _PUBLISH_RUN, _MAKE_TABLE, _END_TABLE):
         op.execute(text)
     op.execute(f"REVOKE ALL ON FUNCTION {_S}.index_column(text, bigint, text[]) FROM PUBLIC")
 
 
 def downgrade() -> None:
     """Drop them."""
-    op.execute(f"DROP FUNCTION {_S}.publish_run(text, text, text, text)")
+    op.execute(f"DROP FUNCTION {_S}.end_table(bigint, text)")
+    op.execute(f"DROP FUNCTION {_S}.make_table(text, text, text, boolean)")
+    op.execute(f"DROP FUNCTION {_S}.publish_run(text, text, text, text, boolean)")
     op.execute(f"DROP FUNCTION {_S}.begin_run(text, text, text, boolean)")
     op.execute(f"DROP FUNCTION {_S}.make_index(text, text[])")
     op.execute(f"DROP FUNCTION {_S}.index_column(text, bigint, text[])")
