@@ -166,7 +166,6 @@ class Runs(OpenStore):
         :raises StoreError: an index names an unknown materialization or column; nothing is published.
         """
         doing = f"publishing run {run_id}"
-        self._ensure_lock(run_id, doing)
         catalog.check_possible(run_id)
         stored = self._stored(run_id, indexes or {})
         complete = partial(

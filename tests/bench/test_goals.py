@@ -32,17 +32,37 @@ TO_REACH = {
     "… ≤ 12 statements": [
         f"{IN_POSTGRESQL}: statements",
         f"{IN_POSTGRESQL}, as people ask: statements",
+        *(
+            f"{one}, all of it in PostgreSQL{how}: statements"
+            for one in ("one pair of rows", "one group")
+            for how in ("", ", as people ask")
+        ),
     ],
     "… 1 transaction": [
         f"{IN_POSTGRESQL}: transactions",
         f"{IN_POSTGRESQL}, as people ask: transactions",
+        *(
+            f"{one}, all of it in PostgreSQL{how}: transactions"
+            for one in ("one pair of rows", "one group")
+            for how in ("", ", as people ask")
+        ),
     ],
     "… 1 connection": [
         f"{IN_POSTGRESQL}: connections",
         f"{IN_POSTGRESQL}, as people ask: connections",
+        *(
+            f"{one}, all of it in PostgreSQL{how}: connections"
+            for one in ("one pair of rows", "one group")
+            for how in ("", ", as people ask")
+        ),
     ],
     "… growth ≤ 1.2 × per factor of ten, to 10⁷": [
-        f"{IN_POSTGRESQL}: {10 * rows:,} ÷ {rows:,} rows" for rows in (1_000, 10_000, 100_000, 1_000_000)
+        *(
+            f"{IN_POSTGRESQL}{how}: {10 * rows:,} ÷ {rows:,} rows"
+            for rows in (1_000, 10_000, 100_000, 1_000_000)
+            for how in ("", ", as people ask")
+        ),
+        "one pair of rows, all of it in PostgreSQL: 1,000,000 ÷ 100,000 rows",
     ],
     "one row of a Parquet file of 1 M × 24 ≤ DuckDB × 1.2": ["one row of a Parquet file of a million rows ÷ bare DuckDB, CPU"],
     "2,000 targets with 100,000 decisions ≤ 2 s": ["2,000 targets with 100,000 decisions, kept, s"],

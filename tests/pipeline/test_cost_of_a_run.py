@@ -125,7 +125,7 @@ def test_a_batch_of_a_stream(lineage: Lineage, spark: SparkSession, store: Store
     assert 0 < second.calls <= 260, second
     assert second.jobs == 1, second
     assert 0 < second.transactions <= 5, second
-    assert 0 < len(texts[1]) <= 18, texts[1]  # those that count the transactions among them
+    assert 0 < len(texts[1]) <= 16, texts[1]  # those that count the transactions among them
 
 
 def test_a_question_about_what_the_store_has(spark: SparkSession, store: Store) -> None:

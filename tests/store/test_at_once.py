@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pytest
@@ -169,6 +170,22 @@ def test_roles(granted: Granted) -> None:
             else:
                 with pytest.raises(StoreNotPermitted):
                     store.save_derivation(answer(run), session)
+
+
+@pytest.mark.parametrize("role", ["lineage_deriver", "lineage_reader"])
+def test_users_who_are_read_only_by_default(granted: Granted, role: str) -> None:
+    with Store.open(granted.url) as store:
+        run = store.begin_run(RunRecord(pipeline="p"))
+        store.publish_run(run)
+    url = granted.user(role)
+    sql(granted.url, f"ALTER ROLE {urlsplit(url).username} SET default_transaction_read_only = on")
+    with Store.open(url) as store, store.session(keeps=True) as session:
+        assert session.query(READ_ONLY).to_pylist() == [{"it": "on"}]
+        with pytest.raises(StoreError):
+            store.save_derivation(answer(run), session)
+        assert session.query(READ_ONLY).to_pylist() == [{"it": "on"}]
+    with Store.open(granted.url) as store:
+        assert store.derivations(run) == []
 
 
 @pytest.mark.parametrize(

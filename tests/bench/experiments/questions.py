@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from functools import partial
 from typing import Any
@@ -27,6 +27,10 @@ DECISIONS: dict[str, dict[str, tuple[int, ...]]] = {
     "small": {"SHAP": (1, 100, 500), "LIME": (1, 50)},
     "full": {"SHAP": (1, 100, 10_000), "LIME": (1, 100, 10_000)},
 }
+PAIRS = {"small": (10_000, 100_000), "full": (100_000, 1_000_000)}
+"""Rows of results that are asked by a column of which each value stands for two rows."""
+GROUPED = {"small": (1_000, 10_000), "full": (1_000, 100_000)}
+"""Decisions below an aggregation of which one group is asked about."""
 GROUPS = {"small": (40, 2_000), "full": (2_000, 100_000)}
 """Rows of a result, and the decisions behind them."""
 ASKED = "wanted"
@@ -42,6 +46,8 @@ def run(ground: Ground) -> Iterator[Comparison]:
     """A comparison for each kind of question."""
     yield from _finding(ground)
     yield _one_target(ground)
+    yield _one_pair(ground)
+    yield _one_group(ground)
     yield _many_targets(ground)
     for library in DECISIONS[ground.size]:
         yield from _many_reasons(ground, library)
@@ -96,6 +102,36 @@ def _one_target(ground: Ground) -> Comparison:
     return found
 
 
+def _one_pair(ground: Ground) -> Comparison:
+    """By a column that is not unique: no index is made when the run is published, but by the first question that is kept."""
+    judged = _cheap()
+    sql = "SELECT id, id DIV 2 AS pair, bench_judged(x) AS verdict FROM bench_session"
+    return _asked_by(
+        ground, "one pair of rows, all of it in the store", {n: _judged(ground, judged, n, sql) for n in PAIRS[ground.size]}, "pair = 17"
+    )
+
+
+def _one_group(ground: Ground) -> Comparison:
+    """Ten decisions below an aggregation."""
+    judged = _cheap()
+    inner = "SELECT id DIV 10 AS team, bench_judged(x) AS verdict FROM bench_session"
+    sql = f"SELECT team, count(*) AS n, max(verdict) AS worst FROM ({inner}) GROUP BY team"
+    return _asked_by(
+        ground, "one group, all of it in the store", {n: _judged(ground, judged, n, sql) for n in GROUPED[ground.size]}, "team = 17"
+    )
+
+
+def _asked_by(ground: Ground, title: str, runs: Mapping[int, Run], target: str) -> Comparison:
+    arms: dict[str, Arm] = {}
+    for rows, made in runs.items():
+        made.explain(target)
+        for name, ask in {"": _explaining(made, target), f", {AS_PEOPLE_ASK}": partial(made.explain, target)}.items():
+            arms[f"{rows:,} rows{name}"] = Arm(ask, lambda answer: answer.sources["bench_session"].rows.to_pylist())
+    found = compared(title, arms, ground.meter, max(ground.repeats, 9))
+    found.facts = {name: _counts(ground, ground.lineage.store, arm.do) for name, arm in arms.items()}
+    return found
+
+
 def _cheap() -> ReasonedUdf:
     @reasoned_udf("string", name="bench_judged", vectorized="pandas")
     def judged(x: Any) -> Any:
@@ -108,14 +144,14 @@ def _cheap() -> ReasonedUdf:
     return judged
 
 
-def _judged(ground: Ground, udf: ReasonedUdf, rows: int) -> Run:
+def _judged(ground: Ground, udf: ReasonedUdf, rows: int, sql: str = "SELECT id, bench_judged(x) AS verdict FROM bench_session") -> Run:
     numbers = pa.array(range(rows), pa.int64())
     ground.spark.createDataFrame(
         pa.table({"id": numbers, "x": pa.array([n % 10 for n in range(rows)], pa.int64())})
     ).createOrReplaceTempView("bench_session")
     udf.register(ground.spark)
     in_store = Lineage(ground.spark, store=ground.lineage.store, data="store")  # however many they are
-    made = in_store.run("SELECT id, bench_judged(x) AS verdict FROM bench_session", name=f"bench {rows}")
+    made = in_store.run(sql, name=f"bench {rows}")
     made.close()
     return Lineage(store=ground.lineage.store).get_run(made.id)
 
