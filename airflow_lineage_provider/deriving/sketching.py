@@ -62,7 +62,8 @@ class _Behind:
 
 @dataclass(frozen=True)
 class Sketched:
-    """The sketches of a run's result, and what is said of each source; ``share`` is the part of the sources' bytes that they have."""
+    """The sketches of a run's result, and what is said of each source; ``share`` is the part of the sources' bytes that they have, None
+    where none was looked for."""
 
     made: Sequence[StoredSketch]
     told: tuple[SketchUse, ...]
@@ -77,15 +78,17 @@ def sketched(run: AskedRun, wanted: Sketching, most: int) -> Sketched:
     """
     spark = run.on_demand.needed(SparkRequired("a sketch is captured by Spark: give a Spark session, Lineage(spark)"))
     check_unchanged(run)
-    behind = _behind(run, wanted.capture, most)
     made: list[StoredSketch] = []
-    told = list(wanted.uses)
-    for leaf, column in wanted.capture.items():
+    refused = {leaf: column.safe.why_not_of(run.total) for leaf, column in wanted.capture.items()}
+    told = [*wanted.uses, *(_unused(wanted.capture[leaf], problem) for leaf, problem in refused.items() if problem)]
+    columns = {leaf: column for leaf, column in wanted.capture.items() if not refused[leaf]}
+    behind = _behind(run, columns, most) if columns else {}
+    for leaf, column in columns.items():
         run.progress(f"sketching {column.safe.column} of {column.safe.table}")
         source = run.recorded.sources[leaf]
-        problem = _why_not(behind[leaf], column, run.total)
-        if problem:
-            told.append(_unused(column, problem))
+        guarantee = behind[leaf].guarantee
+        if guarantee.level == "unavailable":
+            told.append(_unused(column, f"what stands behind the result is not known: {guarantee.cause}"))
             continue
         with ExitStack() as stack:
             from airflow_lineage_provider.spark.rereading.sketched import SketchedColumn
@@ -103,7 +106,9 @@ def sketched(run: AskedRun, wanted: Sketching, most: int) -> Sketched:
             continue
         made.append(one)
         told.append(_captured(one, wanted.because))
-    return Sketched(made, tuple(sorted(told, key=lambda use: use.leaf)), _share(run, made))
+    # A result of another size may have sketches: what this one has tells nothing of them.
+    share = _share(run, made) if columns else None
+    return Sketched(made, tuple(sorted(told, key=lambda use: use.leaf)), share)
 
 
 def _share(run: AskedRun, made: Sequence[StoredSketch]) -> float:
@@ -123,12 +128,6 @@ def _captured(one: StoredSketch, decided: str) -> SketchUse:
         leaf=one.leaf, table=one.table, column=one.column, state="captured", sketch=one.id, run_id=one.run_id, because=because,
         fragments=len(sketch.fragments), count=sketch.count, rows=one.rows, total=one.total,
     )  # fmt: skip
-
-
-def _why_not(behind: _Behind, column: ChosenColumn, rows: int | None) -> str:
-    if behind.guarantee.level == "unavailable":
-        return f"what stands behind the result is not known: {behind.guarantee.cause}"
-    return column.safe.why_not_of(rows)
 
 
 def _too_large(one: StoredSketch) -> str:
