@@ -295,7 +295,7 @@ class Lineage(LineageOfStreams, LineageOfWrites, PlansOfDags, ProfileOfTables, S
         elif made.record.strategy == "full_materialization":
             made._capture_sets(done.secrets)
         if done.sketching.capture:
-            made._capture_sketches(done.sketching, done.secrets, progress)
+            made._capture_sketches(done.sketching, done.secrets, progress, done.carried_with_run)
         if missing is not None:
             made.close()
             raise missing

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.pipeline import Lineage
     from airflow_lineage_provider.records.run import RunRecord
     from airflow_lineage_provider.running.asked_sketches import Sketching
+    from airflow_lineage_provider.running.carried_sketches import CarriedWithRun
 
 
 class SketchesOfRun:
@@ -71,8 +72,10 @@ class SketchesOfRun:
         self._sketch(capture_later(plan, SketchOn.of(sketch_on), *noted), params or {}, progress)
         return self.sketches
 
-    def _capture_sketches(self, wanted: Sketching, secret_params: Mapping[str, Any], progress: Progress | bool | None) -> None:
-        """Capture what the run was asked to, once it is complete.
+    def _capture_sketches(
+        self, wanted: Sketching, secret_params: Mapping[str, Any], progress: Progress | bool | None, with_run: CarriedWithRun | None = None
+    ) -> None:
+        """Capture what the run was asked to, once it is complete; ``with_run`` has what its rows carried.
 
         The result stands without sketches: what keeps one from being captured is kept with the run (`sketches`), or logged where nothing
         can be kept.
@@ -89,13 +92,19 @@ class SketchesOfRun:
             self._knows_sketches(Sketched((), not_captured(wanted, text)))
 
         run_id = self.record.id
-        attempted(f"no sketch was captured of run {run_id}", run_id, lambda: self._sketch(wanted, secret_params, progress), keep, know)
 
-    def _sketch(self, wanted: Sketching, secret_params: Mapping[str, Any], progress: Progress | bool | None) -> None:
+        def make() -> None:
+            self._sketch(wanted, secret_params, progress, with_run)
+
+        attempted(f"no sketch was captured of run {run_id}", run_id, make, keep, know)
+
+    def _sketch(
+        self, wanted: Sketching, secret_params: Mapping[str, Any], progress: Progress | bool | None, with_run: CarriedWithRun | None = None
+    ) -> None:
         from airflow_lineage_provider.deriving.sketching import sketched
 
         def asked(run: AskedRun) -> Sketched:
-            return sketched(run, wanted, settings.capture_limit())
+            return sketched(run, wanted, settings.capture_limit(), with_run)
 
         started = time.perf_counter()
         found = self._asking.answered("sketching", secret_params, progress, asked)

@@ -1,7 +1,8 @@
-"""Sketches captured after a run: which fragments of a source's column hold the rows that stand behind the whole result.
+"""Sketches of a run: which fragments of a source's column hold the rows that stand behind the whole result.
 
-What stands behind it is traced as for any question, so the sketch is accurate where the lineage is exact; nothing of the pipeline runs
-again but what the run's strategy did not store.
+Where the run has carried them to the rows of its result (`sketches.capture`) they are united there. Of other sources, and of runs of
+before, what stands behind the result is traced as for any question, so the sketch is accurate where the lineage is exact; nothing of the
+pipeline runs again but what the run's strategy did not store.
 """
 
 from __future__ import annotations
@@ -19,14 +20,13 @@ from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee, weakest
 from airflow_lineage_provider.records.sketches import SketchUse, StoredSketch
 from airflow_lineage_provider.records.versions import FilesVersion
 from airflow_lineage_provider.rewrite.unique_names import unique_names
-from airflow_lineage_provider.sketches import cuts, kept_cuts
-from airflow_lineage_provider.sketches.cuts import RowGroup
+from airflow_lineage_provider.running.carried_sketches import known_cuts
+from airflow_lineage_provider.sketches.numbering import numbering
 from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.policy import share_read
 from airflow_lineage_provider.sketches.sketch import WORTH, Sketch, SketchKind
 from airflow_lineage_provider.sketches.ties import limit_to_count, rows_in_place
 from airflow_lineage_provider.sketches.use import Selection, selection
-from airflow_lineage_provider.sources.row_groups import in_footers
 from airflow_lineage_provider.store.ids import new_id
 from airflow_lineage_provider.tracing.maps import RESULT, RowSet, distinct_rows, numbered_rows
 from airflow_lineage_provider.tracing.program import rest_of_plan
@@ -36,9 +36,10 @@ if TYPE_CHECKING:
 
     from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.deriving.derivation import Derivation
-    from airflow_lineage_provider.recording import RecordedSource
     from airflow_lineage_provider.running.asked_sketches import Sketching
+    from airflow_lineage_provider.running.carried_sketches import CarriedWithRun
     from airflow_lineage_provider.sketches.choice import ChosenColumn
+    from airflow_lineage_provider.sketches.kept_cuts import KeptCuts
     from airflow_lineage_provider.spark.rereading.sketched import SketchedColumn
     from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
 
@@ -70,8 +71,8 @@ class Sketched:
     share: float | None = None
 
 
-def sketched(run: AskedRun, wanted: Sketching, most: int) -> Sketched:
-    """What is captured of a run.
+def sketched(run: AskedRun, wanted: Sketching, most: int, with_run: CarriedWithRun | None = None) -> Sketched:
+    """What is captured of a run; ``with_run`` has what its rows carried, where it has just been made.
 
     :raises SourceUnavailable: a source is no longer what the run read. :raises SparkRequired: there is no session.
     :raises SketchError: more than ``most`` rows stand behind the result.
@@ -82,21 +83,17 @@ def sketched(run: AskedRun, wanted: Sketching, most: int) -> Sketched:
     refused = {leaf: column.safe.why_not_of(run.total) for leaf, column in wanted.capture.items()}
     told = [*wanted.uses, *(_unused(wanted.capture[leaf], problem) for leaf, problem in refused.items() if problem)]
     columns = {leaf: column for leaf, column in wanted.capture.items() if not refused[leaf]}
-    behind = _behind(run, columns, most) if columns else {}
+    finding = _Finding(run, columns, most, with_run)
+    finding.trace()
     for leaf, column in columns.items():
         run.progress(f"sketching {column.safe.column} of {column.safe.table}")
-        source = run.recorded.sources[leaf]
-        guarantee = behind[leaf].guarantee
-        if guarantee.level == "unavailable":
-            told.append(_unused(column, f"what stands behind the result is not known: {guarantee.cause}"))
-            continue
         with ExitStack() as stack:
             from airflow_lineage_provider.spark.rereading.sketched import SketchedColumn
 
-            values = SketchedColumn(spark, source, column.safe.column, stack)
-            maker = _Made(source, column, behind[leaf], values)
+            values = SketchedColumn(spark, run.recorded.sources[leaf], column.safe.column, stack)
+            maker = _Made(finding, wanted, leaf, values)
             try:
-                one = maker.stored(wanted, run)
+                one = maker.stored()
             except (SketchError, OverflowError, ValueError) as error:  # a value that Python has not
                 told.append(_unused(column, f"not captured: {error}"))
                 continue
@@ -105,7 +102,7 @@ def sketched(run: AskedRun, wanted: Sketching, most: int) -> Sketched:
             told.append(_unused(column, problem))
             continue
         made.append(one)
-        told.append(_captured(one, wanted.because))
+        told.append(_captured(one, wanted.because, finding.how.get(leaf, "")))
     # A result of another size may have sketches: what this one has tells nothing of them.
     share = _share(run, made) if columns else None
     return Sketched(made, tuple(sorted(told, key=lambda use: use.leaf)), share)
@@ -122,8 +119,8 @@ def _unused(column: ChosenColumn, because: str) -> SketchUse:
     return SketchUse(leaf=column.safe.leaf, table=column.safe.table, column=column.safe.column, state="unused", because=because)
 
 
-def _captured(one: StoredSketch, decided: str) -> SketchUse:
-    sketch, because = Sketch.from_bytes(one.content), "; ".join(filter(None, (one.proof, decided)))
+def _captured(one: StoredSketch, decided: str, how: str) -> SketchUse:
+    sketch, because = Sketch.from_bytes(one.content), "; ".join(filter(None, (one.proof, how, decided)))
     return SketchUse(
         leaf=one.leaf, table=one.table, column=one.column, state="captured", sketch=one.id, run_id=one.run_id, because=because,
         fragments=len(sketch.fragments), count=sketch.count, rows=one.rows, total=one.total,
@@ -141,7 +138,7 @@ def _ties(run: AskedRun, spark: SparkTracing, leaf: int, made: _Made) -> str:
     limit = limit_to_count(rest_of_plan(run.recorded.plan, frozenset()), leaf)
     if limit is None or limit.count is None:
         return "rows may tie at the limit"
-    found = counted(spark, unique_names(rows_in_place(limit)), {leaf: (made.column.safe.column, made.selection)}, run.udfs)
+    found = counted(spark, unique_names(rows_in_place(limit)), {leaf: (made.name, made.selection)}, run.udfs)
     if found <= limit.count:
         return ""
     return f"rows tie at the limit: over the sketch {found:,} are in its first {limit.count:,} places, and another run may take others"
@@ -181,43 +178,94 @@ def _parts(made: Derivation) -> Iterator[list[int]]:
 
 
 @dataclass
+class _Finding:
+    """What stands behind the result, source by source; ``how`` says of each that was asked about how it was found."""
+
+    run: AskedRun
+    columns: Mapping[int, ChosenColumn]
+    most: int
+    with_run: CarriedWithRun | None
+    how: dict[int, str] = field(default_factory=dict)
+    traced: Mapping[int, _Behind] = field(default_factory=dict)
+
+    def carried(self, leaf: int, partition: Partition) -> frozenset[int] | None:
+        """The fragments that the rows of the result carried; None where they carried none."""
+        if self.with_run is None:
+            return None
+        found = self.with_run.fragments(leaf, partition)
+        if isinstance(found, str):
+            self.how[leaf] = f"captured after the run: {found}"
+            return None
+        self.how[leaf] = "captured in the run's own pass"
+        return found
+
+    def trace(self) -> None:
+        """Trace the sources that nothing was carried of, all at once."""
+        carried = set() if self.with_run is None else self.with_run.leaves
+        columns = {leaf: column for leaf, column in self.columns.items() if leaf not in carried}
+        self.traced = _behind(self.run, columns, self.most) if columns else {}
+
+    def behind(self, leaf: int) -> _Behind:
+        """What is traced of one source; that of which something was carried, and has been lost, is traced now.
+
+        :raises SketchError: it is not known.
+        """
+        found = self.traced[leaf] if leaf in self.traced else _behind(self.run, {leaf: self.columns[leaf]}, self.most)[leaf]
+        if found.guarantee.level == "unavailable":
+            raise SketchError(f"what stands behind the result is not known: {found.guarantee.cause}")
+        return found
+
+
+@dataclass
 class _Made:
     """A sketch in the making; ``selection`` has its rows, once it is made."""
 
-    source: RecordedSource
-    column: ChosenColumn
-    behind: _Behind
+    finding: _Finding
+    wanted: Sketching
+    leaf: int
     values: SketchedColumn
     selection: Selection | None = None
 
-    def stored(self, wanted: Sketching, run: AskedRun) -> StoredSketch:
-        partition = self._partition()
-        keys = self.behind.keys()
-        inside = partition.fragments_of(self.values.behind(keys)) if keys.num_rows else frozenset[int]()
-        column = self.column.safe.column
+    @property
+    def name(self) -> str:
+        """The column."""
+        return self.wanted.capture[self.leaf].safe.column
+
+    def stored(self) -> StoredSketch:
+        run, wanted, safe = self.finding.run, self.wanted, self.wanted.capture[self.leaf].safe
+        cuts = self._cuts()
+        partition = cuts.partition
+        inside, counted, kind = self._found(cuts)
+        source = run.recorded.sources[self.leaf].source
         versions = tuple(wanted.versions[leaf] for leaf in sorted(wanted.versions))
-        kind: SketchKind = "accurate" if self.behind.guarantee == EXACT else "superset"
-        sketch = Sketch(leaf=self.column.safe.leaf, column=column, count=partition.count, fragments=inside, versions=versions, kind=kind)
-        self.selection = selection(partition, inside, dict(zip(self.source.source.columns, self.source.source.output, strict=True))[column])
-        rows, total = self.values.counted(self.selection)
+        sketch = Sketch(leaf=self.leaf, column=self.name, count=partition.count, fragments=inside, versions=versions, kind=kind)
+        self.selection = selection(partition, inside, dict(zip(source.columns, source.output, strict=True))[self.name])
+        cuts = replace(cuts, rows=counted)
         assert wanted.instance is not None
         return StoredSketch(
             id=new_id(), run_id=run.record.id, pipeline=run.record.pipeline, template=wanted.instance.template,
-            binding=wanted.instance.binding, leaf=sketch.leaf, table=self.column.safe.table, column=column, versions=wanted.versions,
-            content=sketch.to_bytes(), cuts=kept_cuts.to_bytes(partition), rows=rows, total=total, proof=self.column.proof,
+            binding=wanted.instance.binding, leaf=self.leaf, table=safe.table, column=self.name, versions=wanted.versions,
+            content=sketch.to_bytes(), cuts=cuts.to_bytes(), rows=sum(counted[number] for number in inside), total=sum(counted),
+            proof=wanted.capture[self.leaf].proof,
         )  # fmt: skip
 
-    def _partition(self) -> Partition:
-        """The user's cuts; else those at the bounds of row groups, a value a fragment, or percentiles of a sample."""
-        on, type_ = self.column.on, self.column.safe.type
-        if on.cuts is not None:
-            return Partition(type=type_, cuts=tuple(on.cuts))
-        footers = in_footers(self.source.source, self.source.files.values())
-        bounds = footers.bounds.get(on.column)
-        try:
-            clustered = None if bounds is None else cuts.of_row_groups([RowGroup(*one) for one in bounds], type_, on.fragments)
-        except (SketchError, TypeError):  # the footer has other values than the table
-            clustered = None
-        if clustered is not None:
-            return clustered
-        return cuts.of_column(self.values, footers.rows, type_, on.fragments)
+    def _cuts(self) -> KeptCuts:
+        with_run, run = self.finding.with_run, self.finding.run
+        found = None if with_run is None else with_run.cuts.get(self.leaf)
+        return found or known_cuts(run.recorded, self.wanted, self.leaf, run.store.cuts_of).read(self.values)
+
+    def _found(self, cuts: KeptCuts) -> tuple[frozenset[int], tuple[int, ...], SketchKind]:
+        """The fragments, how many rows each one has, and whether they are just those that are needed; rows are not counted twice."""
+        how, carried = numbering(cuts.partition), self.finding.carried(self.leaf, cuts.partition)
+        if carried is not None:
+            return carried, cuts.rows or self._each(self.values.counted(how), cuts), "accurate"
+        behind = self.finding.behind(self.leaf)
+        kind: SketchKind = "accurate" if behind.guarantee == EXACT else "superset"
+        keys = behind.keys()
+        if not keys.num_rows:
+            return frozenset(), cuts.rows or self._each(self.values.counted(how), cuts), kind
+        inside, counted = self.values.behind(how, keys)
+        return inside, self._each(counted, cuts), kind
+
+    def _each(self, counted: Mapping[int, int], cuts: KeptCuts) -> tuple[int, ...]:
+        return tuple(counted.get(number, 0) for number in range(cuts.partition.count))

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider import __version__
 from airflow_lineage_provider.capture.recorded import RecordedIndex, RecordedWay
-from airflow_lineage_provider.errors import PlanCheckError
 from airflow_lineage_provider.plan import codec
 from airflow_lineage_provider.plan.digest import plan_digest
 from airflow_lineage_provider.plan.lineage_keys import ROW
+from airflow_lineage_provider.plan.operators import Plan
 from airflow_lineage_provider.plan.segments import SegmentedPlan
-from airflow_lineage_provider.plan.walk import functions_of
 from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.reasons.description import UdfDescription
 from airflow_lineage_provider.recording import (
@@ -33,6 +32,8 @@ from airflow_lineage_provider.rewrite.pipeline import rewrite
 from airflow_lineage_provider.running.capture_modes import CapturedWithRun, capture_modes, wanted_leaves
 from airflow_lineage_provider.running.capture_options import checked_tables
 from airflow_lineage_provider.running.captured_pipeline import captured_pipeline
+from airflow_lineage_provider.running.carried_sketches import CarriedSketches, CarriedWithRun, carried_sketches
+from airflow_lineage_provider.running.computing import compute
 from airflow_lineage_provider.running.costs import measured_costs
 from airflow_lineage_provider.running.failing import explained_failure, forget, record_failure, take_back
 from airflow_lineage_provider.running.given_keys import check_named
@@ -106,7 +107,7 @@ class Request:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Prepared:
+class Prepared:
     captured: CapturedPipeline
     recorded: RecordedPlan
     choices: tuple[Choice, ...]
@@ -117,19 +118,38 @@ class _Prepared:
     sketching: Sketching
     many: frozenset[str]
     ways: tuple[RecordedWay, ...] = ()
+    carried: CarriedSketches | None = None
+
+    @property
+    def rest(self) -> Plan | None:
+        """What makes the result, where it is not stored."""
+        if 0 in self.recorded.materialized:
+            return None
+        return rest_of_plan(self.recorded.plan, frozenset(self.recorded.materialized)) if self.carried is None else self.carried.run.rest
+
+    @property
+    def marks(self) -> list[str]:
+        """The columns of what the result's rows carry."""
+        return [] if self.carried is None else [one.name for one in self.carried.run.attributes]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Executed:
-    """The run as it is recorded, what Spark keeps of it, the result, what sketches are to be captured, what was collected of its lineage,
-    and the values of its secrets: those of session variables are known since the plan is."""
+    """The run as it is recorded, what Spark keeps of it, the result, what sketches are to be captured, and what was ``carried`` for them,
+    what was collected of its lineage, and the values of its secrets: those of session variables are known since the plan is."""
 
     record: RunRecord
     execution: Execution
     result: DataFrame
     sketching: Sketching
     captured: CapturedWithRun
+    carried: CarriedSketches | None = None
     secrets: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def carried_with_run(self) -> CarriedWithRun | None:
+        """What the rows of the result carried for its sketches."""
+        return None if self.carried is None else CarriedWithRun(carried=self.carried, execution=self.execution)
 
 
 def execute(spark: SparkSession, store: RunStore, request: Request, progress: Progress) -> Executed:
@@ -181,12 +201,13 @@ def execute(spark: SparkSession, store: RunStore, request: Request, progress: Pr
         raise raised from (error if told(error, request.secrets.message) is error else None)
     lineage = CapturedWithRun(ways=prepared.ways, collected=collected(execution, prepared.programs))
     return Executed(
-        record=record, execution=execution, result=result, sketching=prepared.sketching, captured=lineage, secrets=request.secrets.values
-    )
+        record=record, execution=execution, result=result, sketching=prepared.sketching, captured=lineage, carried=prepared.carried,
+        secrets=request.secrets.values,
+    )  # fmt: skip
 
 
 def _publish(
-    store: RunStore, record: RunRecord, places: Mapping[str, str], prepared: _Prepared, journal: Journal, compared: bool
+    store: RunStore, record: RunRecord, places: Mapping[str, str], prepared: Prepared, journal: Journal, compared: bool
 ) -> RunRecord:
     """Make the run visible: complete, or, where its lineage is lost, incomplete."""
 
@@ -206,12 +227,13 @@ def _publish(
     return incomplete
 
 
-def _result(execution: Execution, prepared: _Prepared, request: Request, journal: Journal) -> tuple[DataFrame, Written | None]:
+def _result(execution: Execution, prepared: Prepared, request: Request, journal: Journal) -> tuple[DataFrame, Written | None]:
     """The result, and what writing it gave where it is written."""
     from airflow_lineage_provider.spark.executing.run import compute_result
 
-    result, through = _compute(execution, prepared), bool(prepared.sketching.used)
-    if 0 not in prepared.recorded.materialized and (request.output is None or through or request.output.reads_twice):
+    result, through = compute(execution, prepared), bool(prepared.sketching.used)
+    computed = 0 in prepared.recorded.materialized or execution.marked is not None
+    if not computed and (request.output is None or through or request.output.reads_twice):
         execution.progress("computing result")
         result = compute_result(execution, result)
     if through:
@@ -223,7 +245,7 @@ def _result(execution: Execution, prepared: _Prepared, request: Request, journal
     return result, None
 
 
-def _prepare(spark: SparkSession, store: RunStore, request: Request, frame: DataFrame, captured: CapturedPipeline) -> _Prepared:
+def _prepare(spark: SparkSession, store: RunStore, request: Request, frame: DataFrame, captured: CapturedPipeline) -> Prepared:
     from airflow_lineage_provider.spark.executing.run import sources_of
     from airflow_lineage_provider.spark.identity import source_identity
 
@@ -260,10 +282,18 @@ def _prepare(spark: SparkSession, store: RunStore, request: Request, frame: Data
             made = program(collected=collecting, wanted=wanted_leaves(recorded, request.capture))
             recorded = replace(recorded, materialized={p.segment.number: p.materialized for p in made})
     kept = keeping(udfs, _called_again(recorded, udfs), [text for one in request.secrets.values.values() for text in texts_of(one)])
-    return _Prepared(
+    prepared = Prepared(
         captured=captured, recorded=recorded, choices=choices, programs=made, udfs=udfs, keeping=kept, frame=frame,
         sketching=sketching(request, captured, recorded, udfs, store), many=many, ways=ways,
     )  # fmt: skip
+    return _carrying(prepared, store) if prepared.sketching.capture else prepared
+
+
+def _carrying(prepared: Prepared, store: RunStore) -> Prepared:
+    """The same, with what its rows carry for the sketches that are to be captured."""
+    frame_of, wanted = prepared.captured.leaves.__getitem__, prepared.sketching
+    carried = carried_sketches(store, prepared.recorded, prepared.programs, prepared.rest, wanted, prepared.many, frame_of)
+    return replace(prepared, programs=carried.run.programs, carried=carried)
 
 
 def _many(
@@ -307,70 +337,14 @@ def _declared(plan: SegmentedPlan, captured: CapturedPipeline) -> dict[int, Reas
     return {number: udf for number, udf in found.items() if udf is not None}
 
 
-def _compute(execution: Execution, prepared: _Prepared) -> DataFrame:
-    from airflow_lineage_provider.spark.executing.run import keep_groups, result_frame, run_program, run_rest, source_views
-
-    plan = prepared.recorded.plan
-    identities = {leaf: one.identity for leaf, one in prepared.recorded.sources.items()}
-    leaves = dict(enumerate(prepared.captured.leaves))
-    through = prepared.sketching
-    tables = source_views(execution, plan, leaves, identities, through.selections, prepared.captured.rows_of, through.in_full)
-    if not prepared.programs and not through.selections:
-        return prepared.frame  # nothing is stored but the session's own data: the pipeline runs as it is
-    names = _register_udfs(execution, prepared)
-    frame = None
-    for program in prepared.programs:
-        for groups in program.groups:
-            keep_groups(execution, groups, tables, names, prepared.captured)
-        execution.progress(f"computing {program.materialized.name}")
-        frame = run_program(execution, program, tables, names, prepared.captured)
-    if 0 in prepared.recorded.materialized:
-        assert frame is not None
-        root = prepared.programs[-1].plan
-    else:
-        root = rest_of_plan(plan, frozenset(prepared.recorded.materialized))
-        frame = run_rest(execution, root, tables, names)
-    names_by_id = {a.id: a.name for a in root.output}
-    result = result_frame(frame, tuple(names_by_id[a.id] for a in plan.output), plan.names)
-    _check_schema(result, prepared.frame)
-    return result
-
-
-def _register_udfs(execution: Execution, prepared: _Prepared) -> dict[int, str]:
-    """A temporary SQL function for every function operator."""
-    from airflow_lineage_provider.spark.sql_functions import register_captured, register_reasoned
-
-    names: dict[int, str] = {}
-    with_keys = {node.function: node for program in prepared.programs for node in functions_of(program.plan)}
-    for segment in prepared.recorded.plan.segments:
-        for function in segment.functions:
-            name = f"lineage_{execution.run_id.replace('-', '_')}_udf_{function.function}"
-            udf = prepared.udfs.get(function.function)
-            if udf is None:
-                register_captured(execution.spark, prepared.captured.udfs, function.call, name)
-            else:
-                register_reasoned(execution.spark, name, udf, with_keys.get(function.function, function))
-            execution.functions.append(name)
-            names[function.function] = name
-    return names
-
-
-def _check_schema(result: DataFrame, expected: DataFrame) -> None:
-    """The result has the columns of the user's own frame, or something was lost on the way."""
-    ours = [(field.name, field.dataType.simpleString()) for field in result.schema]
-    theirs = [(field.name, field.dataType.simpleString()) for field in expected.schema]
-    if ours != theirs:
-        raise PlanCheckError(f"the rewritten pipeline gives columns {ours}, the pipeline itself {theirs}: please report this")
-
-
-def _looked_up(prepared: _Prepared) -> dict[str, list[str]]:
+def _looked_up(prepared: Prepared) -> dict[str, list[str]]:
     """The grouping keys by which the aggregations above look a stored segment's rows up."""
     keys = {key.id for s in prepared.recorded.plan.segments if s.aggregations for key in group_keys(s)}
     stored = prepared.recorded.materialized.values()
     return {one.name: [name for i, name in one.columns if i in keys] if one.segment else [] for one in stored}
 
 
-def _indexes(prepared: _Prepared) -> dict[str, list[list[str]]]:
+def _indexes(prepared: Prepared) -> dict[str, list[list[str]]]:
     """Row numbers, and what `_looked_up` says."""
     indexes = {name: [[ROW], *([key] for key in keys)] for name, keys in _looked_up(prepared).items()}
     for leaf, source in prepared.recorded.sources.items():
@@ -379,7 +353,7 @@ def _indexes(prepared: _Prepared) -> dict[str, list[list[str]]]:
     return indexes
 
 
-def _record(prepared: _Prepared, request: Request) -> RunRecord:
+def _record(prepared: Prepared, request: Request) -> RunRecord:
     recorded = prepared.recorded
     plan = request.secrets.sealed(plan_text(recorded))
     functions = [function for segment in recorded.plan.segments for function in segment.functions]

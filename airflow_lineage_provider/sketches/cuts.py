@@ -49,12 +49,15 @@ class ColumnValues(Protocol):
         """The values, each once; None where there are more."""
 
 
-def of_column(column: ColumnValues, rows: int | None, type_: str, fragments: int = FRAGMENTS) -> Partition:
+def of_column(column: ColumnValues, rows: int | None, type_: str, fragments: int = FRAGMENTS, *, few: bool = False) -> Partition:
     """Cuts of a column that is looked at: once, unless a sample of many rows has few different values. ``rows`` is how many there are,
-    where that is known.
+    where that is known; of a column that is likely to have ``few`` values (the names of folders, say) these are asked for at once.
 
     :raises SketchError: values of the type cannot be cut.
     """
+    every = column.all_values(fragments) if few else None
+    if every is not None:
+        return of_values(every, type_, fragments, every=True)
     share = min(1.0, sample_size(fragments) / max(1, column.count() if rows is None else rows))
     found = column.sampled(share)
     if share < 1.0 and len({value for value in found if value == value}) <= fragments:
@@ -81,6 +84,24 @@ def of_values(values: Iterable[Any], type_: str, fragments: int = FRAGMENTS, *, 
     if not every or len(distinct) > fragments:
         distinct = _each_once([found[len(found) * at // fragments] for at in range(1, fragments)] if found else [])
     return Partition(type=type_, cuts=tuple(distinct[:fragments]))
+
+
+def of_whole_numbers(groups: Sequence[RowGroup], rows: int | None, type_: str, fragments: int = FRAGMENTS) -> Partition | None:
+    """Cuts at equal distances from the least value to the largest; None where there are more numbers between them than rows, or they are
+    none.
+
+    >>> of_whole_numbers([RowGroup(0, 90), RowGroup(7, 99)], 200, "int", 10).cuts
+    (0, 10, 20, 30, 40, 50, 60, 70, 80, 90)
+
+    :raises SketchError: values of the type cannot be cut.
+    """
+    if not is_whole(type_) or not groups or rows is None:
+        return None
+    least, most = min(one.least for one in groups), max(one.most for one in groups)
+    if most - least >= rows:
+        return None
+    step = -(-(most - least + 1) // fragments)
+    return Partition(type=type_, cuts=tuple(range(least, most + 1, step)))
 
 
 def of_row_groups(groups: Sequence[RowGroup], type_: str, fragments: int = FRAGMENTS) -> Partition | None:

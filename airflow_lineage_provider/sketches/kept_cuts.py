@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -18,24 +19,57 @@ _MOST_BYTES = 1 << 26
 """More than the cuts of any column that is cut; what says that it is larger is not unpacked."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class KeptCuts:
+    """A partition of a column, with what was found when it was made.
+
+    :ivar asked: how many fragments it was to have; None where somebody gave its cuts.
+    :ivar rows: how many rows each fragment has, where they were counted.
+    """
+
+    partition: Partition
+    asked: int | None = None
+    rows: tuple[int, ...] | None = None
+
+    def to_bytes(self) -> bytes:
+        """With a version of the format and a checksum."""
+        document: dict[str, Any] = {"type": self.partition.type, "cuts": [_text(cut) for cut in self.partition.cuts]}
+        document |= {name: value for name, value in (("asked", self.asked), ("rows", self.rows)) if value is not None}
+        return packed(_MAGIC, json.dumps(document, separators=(",", ":")).encode())
+
+    @staticmethod
+    def from_bytes(data: bytes) -> KeptCuts:
+        """The cuts that were written.
+
+        :raises SketchDamaged: these are none, or not as they were written. :raises SketchTooNew: a later release wrote them.
+        """
+        body = unpacked(_MAGIC, data, "partition", _MOST_BYTES)
+        try:
+            document: dict[str, Any] = json.loads(body)
+            read = _READERS[kind_of(document["type"])]
+            partition = Partition(type=document["type"], cuts=tuple(map(read, document["cuts"])))
+            return KeptCuts(partition=partition, asked=document.get("asked"), rows=_rows(document.get("rows"), partition))
+        except (ValueError, ArithmeticError, KeyError, TypeError, AttributeError, SketchError) as error:
+            raise SketchDamaged(f"a partition cannot be read: {error}") from error
+
+
+def _rows(told: list[int] | None, partition: Partition) -> tuple[int, ...] | None:
+    if told is not None and len(told) != partition.count:
+        raise ValueError(f"{len(told)} numbers of rows for {partition.count} fragments")
+    return None if told is None else tuple(map(int, told))
+
+
 def to_bytes(partition: Partition) -> bytes:
-    """The partition, with a version of the format and a checksum."""
-    document = {"type": partition.type, "cuts": [_text(cut) for cut in partition.cuts]}
-    return packed(_MAGIC, json.dumps(document, separators=(",", ":")).encode())
+    """A partition alone."""
+    return KeptCuts(partition=partition).to_bytes()
 
 
 def from_bytes(data: bytes) -> Partition:
     """The partition that was written.
 
-    :raises SketchDamaged: it is none, or not as it was written. :raises SketchTooNew: a later release wrote it.
+    :raises SketchDamaged, SketchTooNew: as `KeptCuts.from_bytes`.
     """
-    body = unpacked(_MAGIC, data, "partition", _MOST_BYTES)
-    try:
-        document: dict[str, Any] = json.loads(body)
-        read = _READERS[kind_of(document["type"])]
-        return Partition(type=document["type"], cuts=tuple(map(read, document["cuts"])))
-    except (ValueError, ArithmeticError, KeyError, TypeError, SketchError) as error:
-        raise SketchDamaged(f"a partition cannot be read: {error}") from error
+    return KeptCuts.from_bytes(data).partition
 
 
 def _text(cut: Any) -> str:

@@ -11,15 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
-from decimal import ROUND_CEILING, Context, Decimal
 from functools import cached_property
-from typing import Any
 
 from airflow_lineage_provider.errors import SketchError
 from airflow_lineage_provider.plan.expressions import Attribute, Call, Expression, Literal
+from airflow_lineage_provider.sketches.constants import FALSE, TRUE, constant, type_of
 from airflow_lineage_provider.sketches.intervals import Interval, intervals_of
-from airflow_lineage_provider.sketches.kinds import digits, is_whole, kind_of
 from airflow_lineage_provider.sketches.partition import Partition
 
 FEW = 16
@@ -30,11 +27,6 @@ CLOSED = 32
 """So many it is given where there are more, and gaps are closed."""
 SPARED = 0.5
 """With closed gaps they are given only if they have at most this share of the fragments."""
-
-_FALSE, _TRUE = Literal(value="false", type="boolean"), Literal(value="true", type="boolean")
-_MOST_BIGINT = (1 << 63) - 1
-_EXACT = Context(prec=80)
-_WHOLE_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +66,7 @@ def selection(partition: Partition, fragments: frozenset[int], column: Attribute
     if len(fragments) == partition.count:
         return None
     if not fragments:
-        return Selection(column=column, intervals=_FALSE)
+        return Selection(column=column, intervals=FALSE)
     made = _Selected(partition, fragments, column)
     if len(made.intervals) <= FEW:
         return Selection(column=column, intervals=made.within(made.intervals))
@@ -107,7 +99,7 @@ class _Selected:
 
     def cut(self, at: int) -> Literal:
         """A cut as a constant, which compares with the column's values as the cut does."""
-        return _constant(self.partition.cuts[at], self.partition.type)
+        return constant(self.partition.cuts[at], self.partition.type)
 
     # --- for the reader ------------------------------------------------------------------------------------------------
 
@@ -126,7 +118,7 @@ class _Selected:
             beside.append(_both(_call("isnotnull", self.column), _call("isnan", self.column)))
         among = [self._between(one) for one in intervals]
         if not among:
-            return _balanced("or", beside) if beside else _FALSE
+            return _balanced("or", beside) if beside else FALSE
         inside = _both(_call("isnotnull", self.column), _balanced("or", among))
         return _balanced("or", [inside, *beside])
 
@@ -138,7 +130,7 @@ class _Selected:
             terms.append(_call("<", self.column, self.cut(one.last)))
         elif self.nan is not None:  # NaN is the largest of Spark's numbers
             terms.append(_call("not", _call("isnan", self.column)))
-        return _balanced("and", terms) if terms else _TRUE
+        return _balanced("and", terms) if terms else TRUE
 
     # --- exactly -------------------------------------------------------------------------------------------------------
 
@@ -155,7 +147,7 @@ class _Selected:
                 else:
                     bounds.append(bound)
         texts = tuple(one.value or "" for one in bounds)
-        type_ = _type_of(bounds, self.partition.type)
+        type_ = type_of(bounds, self.partition.type)
         return Membership(column=self.column, type=type_, bounds=texts, before=0 in self.fragments, null=self.null, nan=self.nan)
 
 
@@ -176,61 +168,3 @@ def _balanced(function: str, terms: Sequence[Expression]) -> Expression:
         return terms[0]
     middle = len(terms) // 2
     return _call(function, _balanced(function, terms[:middle]), _balanced(function, terms[middle:]))
-
-
-def _type_of(bounds: Sequence[Literal], type_: str) -> str:
-    """A type that has all these constants, and all values of a column of a type."""
-    match kind_of(type_):
-        case "number" if is_whole(type_):
-            return "decimal(38,0)" if any(one.type.startswith("decimal") for one in bounds) else "bigint"
-        case "number":
-            whole, scale = digits(type_) or (0, 0)
-            return f"decimal({max([whole, *((digits(one.type) or (0, 0))[0] for one in bounds)]) + scale},{scale})"
-        case "float":
-            return "double"
-        case "text":
-            return "string"
-    return type_
-
-
-def _constant(cut: Any, type_: str) -> Literal:
-    """A cut as a constant: the least value of the column's scale that is not below it. It may be beyond the column's own type.
-
-    :raises SketchError: Spark has no such constant, or would read another one.
-    """
-    match kind_of(type_):
-        case "number":
-            return _number(Decimal(cut), type_)
-        case "float":  # a float is compared as the double that it is
-            text = repr(float(cut) + 0.0)  # -0.0 is 0.0
-            return Literal(value={"inf": "Infinity", "-inf": "-Infinity"}.get(text, text), type="double")
-        case "boolean":
-            return _TRUE if cut else _FALSE
-        case "date" if type(cut) is date:
-            return Literal(value=cut.isoformat(), type="date")
-        case "timestamp":
-            return _moment(cut, type_)
-    return Literal(value=cut, type="string")
-
-
-def _number(cut: Decimal, type_: str) -> Literal:
-    whole, scale = digits(type_) or (0, 0)
-    least = cut.quantize(Decimal(1).scaleb(-scale), rounding=ROUND_CEILING, context=_EXACT)
-    least = _EXACT.add(least, 0)  # -0 is 0
-    bits = _WHOLE_BITS.get(type_)
-    if bits is not None:
-        fits, large = -(1 << bits - 1) <= least < 1 << bits - 1, abs(least) <= _MOST_BIGINT
-        return Literal(value=str(int(least)), type=type_ if fits else "bigint" if large else "decimal(38,0)")
-    if abs(least) >= Decimal(10) ** whole:
-        whole = len(least.as_tuple().digits) - scale
-    if whole + scale > 38:
-        raise SketchError(f"{cut} is beyond all values of type {type_}: no cut that Spark could compare with")
-    return Literal(value=f"{least:f}", type=f"decimal({max(whole + scale, 1)},{scale})")
-
-
-def _moment(cut: datetime, type_: str) -> Literal:
-    """A timestamp with its offset, which is the same instant in every session; one without a zone as it stands."""
-    if (cut.tzinfo is None) == (type_ == "timestamp"):
-        needs = "needs an offset: it is an instant" if type_ == "timestamp" else "must not have an offset"
-        raise SketchError(f"the cut {cut.isoformat()} of values of type {type_} {needs}")
-    return Literal(value=cut.isoformat(sep=" ", timespec="microseconds"), type=type_)

@@ -26,10 +26,12 @@ class InFooters:
     :ivar bounds: for each column those of all row groups that have values; columns of which a footer does not tell are left out. They may
         be wider than the values, and are none of them where a writer has cut long texts.
     :ivar rows: how many rows there are; None where that is not known.
+    :ivar in_no_file: columns that no file has: their values are in the names of folders, or NULL.
     """
 
     bounds: Mapping[str, list[Bounds]] = field(default_factory=dict)
     rows: int | None = None
+    in_no_file: frozenset[str] = frozenset()
 
 
 def in_footers(source: Source, paths: Iterable[str]) -> InFooters:
@@ -38,15 +40,16 @@ def in_footers(source: Source, paths: Iterable[str]) -> InFooters:
     if not 0 < len(listed) <= _MOST_FILES:
         return InFooters()
     found: dict[str, list[Bounds] | None] = {name: [] for name in source.columns}
-    rows = 0
+    rows, nowhere = 0, set(source.columns)
     try:
         for path in listed:
             with opened(source, local_path(source, path)) as file:
                 _add(file, source, found)
+                nowhere -= {file.schema.column(at).path.split(".")[0] for at in range(len(file.schema))}
                 rows += file.metadata.num_rows
     except (CannotReadHere, SourceUnavailable):
         return InFooters()
-    return InFooters({name: bounds for name, bounds in found.items() if bounds}, rows)
+    return InFooters({name: bounds for name, bounds in found.items() if bounds}, rows, frozenset(nowhere))
 
 
 def about_rows(source: Source, paths: Iterable[str]) -> int | None:

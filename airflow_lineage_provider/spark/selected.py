@@ -29,14 +29,6 @@ def selected(frame: DataFrame, selection: Selection | None, name: str) -> DataFr
         return frame.where(_condition(selection, name))
 
 
-def counted(frame: DataFrame, selection: Selection | None, name: str) -> tuple[int, int]:
-    """How many rows are selected, and how many there are."""
-    with apply_conf(frame.sparkSession, PARSER):
-        condition = F.lit(True) if selection is None else _condition(selection, name)
-        (found,) = frame.agg(F.count_if(condition), F.count(F.lit(1))).collect()
-    return int(found[0]), int(found[1])
-
-
 def _condition(selection: Selection, name: str) -> Column:
     """The membership comes first: it leaves the fewest rows, of which alone the intervals are asked then. (The reader is given these
     wherever they stand.)"""
@@ -60,7 +52,7 @@ def _is_member(membership: Membership, value: Column) -> Column:
         compared = compared + F.lit(0.0)  # the search has -0.0 below 0.0
     inside = F.lit(membership.before)
     if membership.bounds:
-        place = InternalFunction.array_binary_search(_array(membership.bounds, membership.type), compared)
+        place = InternalFunction.array_binary_search(constant_array(membership.bounds, membership.type), compared)
         inside = place.bitwiseAND(F.lit(1)) == F.lit(int(membership.before))
     if membership.nan is not None:
         inside = F.isnan(value) | inside if membership.nan else ~F.isnan(value) & inside
@@ -68,7 +60,7 @@ def _is_member(membership: Membership, value: Column) -> Column:
     return value.isNull() | found if membership.null else found
 
 
-def _array(texts: Sequence[str], type_: str) -> Column:
+def constant_array(texts: Sequence[str], type_: str) -> Column:
     """One constant: Spark reads it in a moment, and thousands of them in seconds."""
     separator = _unused(texts)
     return F.split(F.lit(separator.join(texts)), separator).cast(f"array<{type_}>")

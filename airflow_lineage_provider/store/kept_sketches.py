@@ -24,6 +24,8 @@ _sketches = schema.sketches
 _cuts = schema.sketch_cuts
 _uses = schema.sketch_uses
 _runs = schema.runs
+_CUTS_TRIED = 20
+"""So many sketches of a column are looked at for cuts."""
 
 
 def save(connection: sa.Connection, run_id: str, made: Sequence[StoredSketch], told: Sequence[SketchUse]) -> None:
@@ -131,6 +133,13 @@ def of_id(connection: sa.Connection, sketch_id: str) -> tuple[StoredSketch, list
     found = _found(connection, _sketches.c.id == sketch_id)
     runs = connection.execute(sa.select(_uses.c.run_id).where(_uses.c.sketch_id == sketch_id).order_by(_uses.c.run_id.desc()))
     return (found[0], list(runs.scalars())) if found else None
+
+
+def cuts_of(connection: sa.Connection, table: str, column: str, version: str) -> list[bytes]:
+    """The cuts of a table's column that the newest sketches of this version of the table have, each once."""
+    same = sa.and_(_sketches.c.table == table, _sketches.c.column == column)
+    found = [one for one in _found(connection, same, _CUTS_TRIED) if one.versions.get(one.leaf) == version]
+    return list(dict.fromkeys(one.cuts for one in found))
 
 
 def _found(connection: sa.Connection, condition: sa.ColumnElement[bool], limit: int | None = None) -> list[StoredSketch]:

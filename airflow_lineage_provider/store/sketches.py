@@ -41,6 +41,11 @@ class Sketches(OpenStore):
         with self._transaction(f"reading sketch {sketch_id}") as connection:
             return kept_sketches.of_id(connection, sketch_id)
 
+    def cuts_of(self, table: str, column: str, version: str) -> list[bytes]:
+        """The cuts of a table's column that the newest sketches of this version of the table have."""
+        with self._transaction(f"finding cuts of column {column}") as connection:
+            return kept_sketches.cuts_of(connection, table, column, version)
+
     def instance_of_run(self, run_id: str) -> tuple[Instance, dict[int, str]] | None:
         """The instance of its pipeline that a run was, and the versions of its sources by leaf; None where it did not note them."""
         with self._transaction(f"finding what run {run_id} is an instance of") as connection:

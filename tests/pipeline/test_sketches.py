@@ -349,6 +349,7 @@ def test_a_source_that_changes_meanwhile_is_read_again(
     spark: SparkSession, lineage: Lineage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from airflow_lineage_provider.running import run as running
+    from airflow_lineage_provider.running.computing import compute
 
     place = str(tmp_path / "t")
     spark.range(100).selectExpr("id AS k").coalesce(1).write.parquet(place)
@@ -357,7 +358,6 @@ def test_a_source_that_changes_meanwhile_is_read_again(
         return spark.read.parquet(place).where("k < 10")
 
     lineage.run(small, sketches="capture")
-    compute = running._compute
 
     def changing(*arguments: Any) -> Any:
         made = compute(*arguments)
@@ -365,7 +365,7 @@ def test_a_source_that_changes_meanwhile_is_read_again(
             spark.range(5, 6).selectExpr("id AS k").write.mode("append").parquet(place)
         return made
 
-    monkeypatch.setattr(running, "_compute", changing)
+    monkeypatch.setattr(running, "compute", changing)
     run = lineage.run(small, sketches="use", output=str(tmp_path / "out"))
     assert run.record.status == "complete"
     assert [one.state for one in run.sketches] == ["unused"]

@@ -31,6 +31,7 @@ from airflow_lineage_provider.rewrite.drop_pruning_projections import drop_pruni
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
 from airflow_lineage_provider.rewrite.segment import kind_of, segment
 from airflow_lineage_provider.rewrite.unique_attributes import unique_attributes
+from airflow_lineage_provider.sketches.capture import _carry
 from airflow_lineage_provider.sketches.proof import Above
 from airflow_lineage_provider.sketches.safety import _related
 from airflow_lineage_provider.sql.lowering import _lower, lower
@@ -104,6 +105,7 @@ OF_OPERATORS: dict[str, Callable[[], Any]] = {
     "tracing.prune.needed": lambda: needed(TOY, (A,)),
     "tracing.prune._prune": lambda: prune(TOY, (A,)),
     "tracing.push_down._push": lambda: push_down(TOY, (POSITIVE,)),
+    "sketches.capture._carry": lambda: _carry(TOY, NOBODY, False),
     "sketches.safety._related": lambda: _related(TOY, Above(), NOBODY),
     "deriving.why_not.drops._reason": lambda: _reason(TOY),
     "tracing.python_guarantees._of_function": lambda: opaque(PLAN, {0}),
@@ -164,7 +166,7 @@ def test_those_that_walk_plans_see_it() -> None:
     assert own_expressions(WITH_RIDDLE) == WITH_RIDDLE.columns
 
 
-@pytest.mark.parametrize("dispatch", [operator_text, _lower, trace_operator])
+@pytest.mark.parametrize("dispatch", [operator_text, _lower, trace_operator, _carry])
 @pytest.mark.parametrize("cls", o.OPERATOR_CLASSES)
 def test_every_operator_has_a_case(dispatch: Any, cls: type) -> None:
     assert dispatch.dispatch(cls) is not dispatch.dispatch(object)

@@ -131,7 +131,9 @@ def test_a_sketch_has_the_partitions_fragments_alone() -> None:
 )
 def test_cuts_are_read_as_they_were_written(kind: str, cuts: tuple[Any, ...]) -> None:
     made = Partition(type=kind, cuts=cuts)
-    written = kept_cuts.to_bytes(made)
+    kept = kept_cuts.KeptCuts(partition=made, asked=10, rows=tuple(range(made.count)))
+    written = kept.to_bytes()
+    assert kept_cuts.KeptCuts.from_bytes(written) == kept
     assert kept_cuts.from_bytes(written) == made
     for at in range(len(written)):
         with pytest.raises(SketchDamaged):
@@ -139,7 +141,13 @@ def test_cuts_are_read_as_they_were_written(kind: str, cuts: tuple[Any, ...]) ->
 
 
 @pytest.mark.parametrize(
-    "body", [b'{"type":"int","cuts":["a"]}', b'{"type":"map<int,int>","cuts":["1"]}', b'{"type":"int","cuts":["2","1"]}']
+    "body",
+    [
+        b'{"type":"int","cuts":["a"]}',
+        b'{"type":"map<int,int>","cuts":["1"]}',
+        b'{"type":"int","cuts":["2","1"]}',
+        b'{"type":"int","cuts":["2"],"rows":[1]}',
+    ],
 )
 def test_cuts_that_are_none_are_refused(body: bytes) -> None:
     with pytest.raises(SketchDamaged, match="cannot be read"):

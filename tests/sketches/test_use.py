@@ -18,6 +18,7 @@ from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.sketches import cuts
 from airflow_lineage_provider.sketches.cuts import RowGroup
 from airflow_lineage_provider.sketches.intervals import intervals_of
+from airflow_lineage_provider.sketches.numbering import numbering
 from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.use import CLOSED, FEW, FOR_READER, Membership, Selection, selection
 from tests.in_turn import sampled
@@ -239,8 +240,9 @@ def test_a_cut_between_the_values_of_a_type() -> None:
 
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
 def test_spark_selects_the_same_rows(spark: SparkSession, zone: str) -> None:
-    """Of every type, in one frame; few and many fragments."""
-    from airflow_lineage_provider.spark.selected import counted, selected
+    """Of every type, in one frame; few and many fragments. And it numbers their fragments so."""
+    from airflow_lineage_provider.spark.fragment_numbers import with_fragments
+    from airflow_lineage_provider.spark.selected import selected
     from airflow_lineage_provider.spark.session import apply_conf
 
     random = Random(zone)
@@ -260,8 +262,34 @@ def test_spark_selects_the_same_rows(spark: SparkSession, zone: str) -> None:
                 expected = {number for number, value in enumerate(values) if partition.fragment_of(value) in fragments}
                 assert found == expected, (kind, zone, asked)
                 searched += asked is not None and asked.membership is not None
+                numbers = {row.number: row.f for row in with_fragments(frame, f"c{at}", numbering(partition), "f").collect()}
+                assert numbers == {number: partition.fragment_of(value) for number, value in enumerate(values)}, (kind, zone, partition)
         assert searched >= 8, "of most types there are many intervals"
-        assert counted(frame, asked, f"c{at}") == (len(expected), len(rows))
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("kind", "cuts"),
+    [
+        ("bigint", (-(1 << 63) + 1, 0, (1 << 63) - 1)),
+        ("tinyint", tuple(range(-400, 400, 40))),
+        ("int", (Decimal("1.5"), Decimal("1.75"), 2, 7)),
+        ("int", (3,)),
+        ("int", ()),
+    ],
+)
+def test_spark_numbers_whole_numbers(spark: SparkSession, kind: str, cuts: tuple[Any, ...]) -> None:
+    """By arithmetic where the cuts are at equal distances, also at the ends of what there is."""
+    from airflow_lineage_provider.spark.fragment_numbers import with_fragments
+
+    partition = Partition(type=kind, cuts=cuts)
+    bits = {"tinyint": 7, "int": 31, "bigint": 63}[kind]
+    values = [None, -(1 << bits), (1 << bits) - 1, *range(-128, 128)]
+    values += [
+        one for cut in cuts if abs(cut) < 1 << bits for one in (int(cut) - 1, int(cut), int(cut) + 1) if -(1 << bits) <= one < 1 << bits
+    ]
+    frame = spark.createDataFrame([(one,) for one in values], f"v {kind}").coalesce(1)
+    assert [row.f for row in with_fragments(frame, "v", numbering(partition), "f").collect()] == list(map(partition.fragment_of, values))
 
 
 # --- cuts --------------------------------------------------------------------------------------------------------------
@@ -304,6 +332,22 @@ def test_row_groups_of_a_clustered_table_are_where_it_is_cut() -> None:
     many = cuts.of_row_groups([RowGroup(one, one) for one in range(1000)], "int", 50)
     assert many is not None
     assert len(many.cuts) == 50
+
+
+def test_whole_numbers_without_gaps_are_cut_at_equal_distances() -> None:
+    """Where there are as many rows as numbers; of more cuts than numbers each is one."""
+    groups = [RowGroup(5, 90), RowGroup(-10, 99)]
+    partition = cuts.of_whole_numbers(groups, 110, "int", 20)
+    assert partition is not None
+    assert partition.cuts == tuple(range(-10, 100, 6))
+    assert numbering(partition).widths is not None
+    few = cuts.of_whole_numbers([RowGroup(1, 3)], 50, "tinyint", 10)
+    assert few is not None
+    assert few.cuts == (1, 2, 3)
+    assert cuts.of_whole_numbers(groups, 109, "int", 20) is None
+    assert cuts.of_whole_numbers(groups, None, "int", 20) is None
+    assert cuts.of_whole_numbers([], 5, "int", 20) is None
+    assert cuts.of_whole_numbers([RowGroup(FIRST, FIRST)], 5, "date", 20) is None
 
 
 def test_a_table_in_random_order_is_not_clustered() -> None:

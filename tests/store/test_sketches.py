@@ -224,3 +224,17 @@ def at_once(calls: Sequence[Callable[[], None]]) -> None:
         thread.join(60)
     if errors:
         raise errors[0]
+
+
+def test_the_cuts_of_a_column_are_found_by_its_tables_version(store: Store, complete: Complete, template: str) -> None:
+    """Of whichever pipeline, the newest first, each once; not those of another version, column or table."""
+    first, second, other = complete(), complete(), complete()
+    column = f"cut {template}"
+    keep(store, sketch(first, template, column=column, cut=5))
+    keep(store, sketch(second, f"{template} of another pipeline", column=column, cut=6))
+    keep(store, sketch(other, template, column=column, cut=7, versions="before"), sketch(other, template, leaf=1, column=column, cut=8))
+    written = [kept_cuts.to_bytes(Partition(type="int", cuts=(cut,))) for cut in (6, 5, 7, 8)]
+    assert store.cuts_of("t0", column, "now") == written[:2]
+    assert store.cuts_of("t0", column, "before") == written[2:3]
+    assert store.cuts_of("t1", column, "now") == written[3:]
+    assert store.cuts_of("t1", "no column", "now") == []

@@ -19,6 +19,7 @@ from airflow_lineage_provider.plan.lineage_keys import ROW, SourceIdentity
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import children, operators, transform_up
 from airflow_lineage_provider.progress import Progress
+from airflow_lineage_provider.sketches.capture import FRAGMENT
 from airflow_lineage_provider.spark.arrow_border import carried
 from airflow_lineage_provider.spark.capturing.lineage_sources import LineageSource, keys_frame
 from airflow_lineage_provider.spark.executing.by_driver import brought
@@ -29,6 +30,7 @@ from airflow_lineage_provider.spark.executing.python_maps import applied
 from airflow_lineage_provider.spark.executing.python_windows import with_window_functions
 from airflow_lineage_provider.spark.executing.straight import straight_into_files
 from airflow_lineage_provider.spark.executing.table_functions import generated, of_tables
+from airflow_lineage_provider.spark.fragment_numbers import with_fragments
 from airflow_lineage_provider.spark.frames import columns_named, of_sql, persisted, renamed, with_columns
 from airflow_lineage_provider.spark.identity import among, with_identity
 from airflow_lineage_provider.spark.reach import are_kept_out
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from airflow_lineage_provider.reasons import ReasonedUdf
+    from airflow_lineage_provider.sketches.numbering import Numbering
     from airflow_lineage_provider.sketches.use import Selection
     from airflow_lineage_provider.spark.capturing.capture import CapturedPipeline
     from airflow_lineage_provider.spark.capturing.captured_udf import CapturedUdf
@@ -67,6 +70,7 @@ class Execution:
     :ivar looked_up: the columns of a stored segment by which the segments above look its rows up.
     :ivar stored: kept frames, with where their rows are stored.
     :ivar collected: kept frames whose rows say what stands behind them (`collected`), by their segments.
+    :ivar marked: the kept rows of the result with what they carry (`sketches.carried_run`), where they carry anything.
     :ivar lost_before: the executors that the application had lost when the run began.
     """
 
@@ -83,6 +87,7 @@ class Execution:
     functions: list[str] = field(default_factory=list)
     stored: list[tuple[DataFrame, Materialization]] = field(default_factory=list)
     collected: dict[int, DataFrame] = field(default_factory=dict)
+    marked: DataFrame | None = None
     lost_before: frozenset[str] = frozenset()
     rows: dict[str, int] = field(default_factory=dict)
     timings: dict[str, float] = field(default_factory=dict)
@@ -110,6 +115,7 @@ class Execution:
                 stack.callback(self.spark.catalog.dropTempView, name)
             self.functions, self.kept, self.views = [], [], []
             self.collected.clear()
+            self.marked = None
 
 
 @contextmanager
@@ -127,10 +133,11 @@ def source_views(
     selections: Mapping[int, Selection] | None = None,
     rows_of: Mapping[int, LineageSource] | None = None,
     in_full: Mapping[int, Sequence[str]] | None = None,
+    numbered: Mapping[int, tuple[str, Numbering]] | None = None,
 ) -> dict[Key, LeafTable]:
     """A view for every source leaf, with its lineage key, and the rows alone that ``selections`` leave of it (but of files that are read
-    ``in_full``, which have all theirs), or that are ``rows_of`` lineage. Data that only this session holds is stored on the way, and so are
-    the keys of these rows."""
+    ``in_full``, which have all theirs), or that are ``rows_of`` lineage. Those of ``numbered`` leaves have the number of the fragment that
+    they are in by a column. Data that only this session holds is stored on the way, and so are the keys of these rows."""
     tables: dict[Key, LeafTable] = {}
     keys = {mark: _stored_keys(execution, one) for mark, one in {one.mark: one for one in (rows_of or {}).values()}.items()}
     for source in sources_of(plan):
@@ -139,6 +146,8 @@ def source_views(
             frame = _selected(frame, source, selections[source.leaf], (in_full or {}).get(source.leaf, ()))
         if rows_of and source.leaf in rows_of:
             frame = among(frame, identities[source.leaf], keys[rows_of[source.leaf].mark])
+        if numbered and source.leaf in numbered:
+            frame = with_fragments(frame, *numbered[source.leaf], FRAGMENT)
         if identities[source.leaf].kind == "snapshot":
             frame = execution.keep(frame)
             _snapshot(execution, source, frame)

@@ -2,49 +2,35 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F
 
 from airflow_lineage_provider.spark.arrow_border import arrow_frame, to_arrow
 from airflow_lineage_provider.spark.executing.run import under_settings
+from airflow_lineage_provider.spark.fragment_numbers import with_fragments
 from airflow_lineage_provider.spark.frames import quoted
 from airflow_lineage_provider.spark.rereading.tracing import Views, spark_errors
-from airflow_lineage_provider.spark.selected import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
     from airflow_lineage_provider.recording import RecordedSource
-    from airflow_lineage_provider.sketches.use import Selection
+    from airflow_lineage_provider.sketches.numbering import Numbering
     from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
 
 _SEED = 1
+_ASKED, _NUMBER = "lineage_asked", "lineage_number"
 
 
-class SketchedColumn:
-    """One column of a source, as the run read it; closed with the stack.
+class FrameColumn:
+    """One column of a frame; each question reads it once."""
 
-    Every method raises SourceUnavailable where the source has vanished, and TracingError where Spark failed otherwise.
-    """
-
-    def __init__(self, tracing: SparkTracing, source: RecordedSource, column: str, stack: ExitStack) -> None:
-        stack.enter_context(under_settings(tracing.spark, dict(tracing.recorded.plan.conf)))
-        stack.enter_context(spark_errors(f"reading column {column} of {source.source.relation.name}"))
-        self._tracing, self._source, self._name = tracing, source, column
-        table = tracing.leaf_table(("source", source.source.leaf), Views(tracing.spark, "sketch", stack))
-        self._frame = tracing.spark.table(table.name[0])
-        self._column = F.col(quoted(column))
-
-    def behind(self, keys: pa.Table) -> list[Any]:
-        """The values of the rows with these lineage keys, each once."""
-        identity = self._source.identity.columns
-        wanted = arrow_frame(self._tracing.spark, keys, [one.type for one in identity])
-        named = wanted.toDF(*(f"lineage_wanted_{at}" for at in range(len(identity))))
-        same = [self._frame[quoted(one.name)].eqNullSafe(named[f"lineage_wanted_{at}"]) for at, one in enumerate(identity)]
-        return _values(self._frame.join(named, same, "left_semi").select(self._column.alias("value")).distinct())
+    def __init__(self, frame: DataFrame, column: str) -> None:
+        self._frame, self._column = frame, F.col(quoted(column))
 
     def all_values(self, most: int) -> list[Any] | None:
         """The values of the column, each once; None where there are more."""
@@ -60,9 +46,48 @@ class SketchedColumn:
         frame = self._frame if share >= 1.0 else self._frame.sample(fraction=share, seed=_SEED)
         return _values(frame.select(self._column.alias("value")))
 
-    def counted(self, selection: Selection | None) -> tuple[int, int]:
-        """How many rows are selected by their values, and how many there are."""
-        return counted(self._frame, selection, self._name)
+
+@contextmanager
+def column_of(frame: DataFrame, column: str, conf: Mapping[str, str]) -> Iterator[FrameColumn]:
+    """A column of a frame, to be read under the settings of a run.
+
+    :raises TracingError: Spark fails.
+    """
+    with under_settings(frame.sparkSession, conf), spark_errors(f"reading column {column}"):
+        yield FrameColumn(frame, column)
+
+
+class SketchedColumn(FrameColumn):
+    """One column of a source, as the run read it; closed with the stack.
+
+    Every method raises SourceUnavailable where the source has vanished, and TracingError where Spark failed otherwise.
+    """
+
+    def __init__(self, tracing: SparkTracing, source: RecordedSource, column: str, stack: ExitStack) -> None:
+        stack.enter_context(under_settings(tracing.spark, dict(tracing.recorded.plan.conf)))
+        stack.enter_context(spark_errors(f"reading column {column} of {source.source.relation.name}"))
+        self._tracing, self._source, self._name = tracing, source, column
+        table = tracing.leaf_table(("source", source.source.leaf), Views(tracing.spark, "sketch", stack))
+        super().__init__(tracing.spark.table(table.name[0]), column)
+
+    def counted(self, how: Numbering) -> dict[int, int]:
+        """How many rows each fragment has that has any."""
+        return {number: rows for number, rows, _ in self._by_fragment(self._frame.withColumn(_ASKED, F.lit(False)), how)}
+
+    def behind(self, how: Numbering, keys: pa.Table) -> tuple[frozenset[int], dict[int, int]]:
+        """The fragments of the rows with these lineage keys, each of which is there once; and what `counted` says."""
+        identity = self._source.identity.columns
+        wanted = arrow_frame(self._tracing.spark, keys, [one.type for one in identity])
+        named = wanted.toDF(*(f"lineage_wanted_{at}" for at in range(len(identity)))).withColumn(_ASKED, F.lit(True))
+        same = [self._frame[quoted(one.name)].eqNullSafe(named[f"lineage_wanted_{at}"]) for at, one in enumerate(identity)]
+        found = self._by_fragment(self._frame.join(named, same, "left"), how)
+        return frozenset(number for number, _, asked in found if asked), {number: rows for number, rows, _ in found}
+
+    def _by_fragment(self, frame: DataFrame, how: Numbering) -> list[tuple[int, int, bool]]:
+        """Number, rows, and whether one of them is asked about."""
+        numbered = with_fragments(frame, self._name, how, _NUMBER)
+        found = numbered.groupBy(_NUMBER).agg(F.count(F.lit(1)), F.max(F.coalesce(F.col(_ASKED), F.lit(False)))).collect()
+        return [(int(row[0]), int(row[1]), bool(row[2])) for row in found]
 
 
 def _values(frame: DataFrame) -> list[Any]:

@@ -1,0 +1,80 @@
+"""The cuts of a sketched column, from the first that knows them: the user, earlier sketches, footers; or else a look at the column.
+
+What is known without a look is known before the run, too, so that the rows can be numbered while they are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from airflow_lineage_provider.errors import SketchError
+from airflow_lineage_provider.sketches import cuts
+from airflow_lineage_provider.sketches.cuts import RowGroup
+from airflow_lineage_provider.sketches.kept_cuts import KeptCuts
+from airflow_lineage_provider.sketches.partition import Partition
+from airflow_lineage_provider.sources.row_groups import InFooters, in_footers
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.recording import RecordedSource
+    from airflow_lineage_provider.sketches.choice import ChosenColumn
+    from airflow_lineage_provider.sketches.cuts import ColumnValues
+
+
+@dataclass(frozen=True)
+class KnownCuts:
+    """The cuts of one column of a source. ``kept`` are those, in bytes, that earlier sketches of the same version of it have."""
+
+    source: RecordedSource
+    column: ChosenColumn
+    kept: Callable[[], Sequence[bytes]]
+
+    @cached_property
+    def known(self) -> KeptCuts | None:
+        """The user's cuts; else those that earlier sketches have; else those at the bounds of row groups of clustered files, or at equal
+        distances between those of dense numbers. None where nobody knows any.
+
+        :raises SketchError: the user's are none.
+        """
+        on = self.column.on
+        if on.cuts is not None:
+            given = KeptCuts(partition=Partition(type=self.column.safe.type, cuts=tuple(on.cuts)))
+            return next((one for one in self._of_earlier if one.partition == given.partition), given)
+        return next((one for one in self._of_earlier if one.asked == on.fragments), None) or self._of_footers()
+
+    def read(self, values: ColumnValues) -> KeptCuts:
+        """Those that are known; else a value a fragment, or percentiles of a sample.
+
+        :raises SketchError: values of the type cannot be cut.
+        """
+        if self.known is not None:
+            return self.known
+        fragments, few = self.column.on.fragments, self.column.on.column in self._footers.in_no_file
+        found = cuts.of_column(values, self._footers.rows, self.column.safe.type, fragments, few=few)
+        return KeptCuts(partition=found, asked=fragments)
+
+    @cached_property
+    def _footers(self) -> InFooters:
+        return in_footers(self.source.source, self.source.files.values())
+
+    @cached_property
+    def _of_earlier(self) -> list[KeptCuts]:
+        found = []
+        for one in self.kept():
+            with suppress(SketchError):  # damaged, or of a later release
+                found.append(KeptCuts.from_bytes(one))
+        return [one for one in found if one.partition.type == self.column.safe.type]
+
+    def _of_footers(self) -> KeptCuts | None:
+        bounds, type_, fragments = self._footers.bounds.get(self.column.on.column), self.column.safe.type, self.column.on.fragments
+        if bounds is None:
+            return None
+        groups = [RowGroup(*one) for one in bounds]
+        try:
+            found = cuts.of_row_groups(groups, type_, fragments) or cuts.of_whole_numbers(groups, self._footers.rows, type_, fragments)
+        except (SketchError, TypeError):  # the footer has other values than the table
+            return None
+        return None if found is None else KeptCuts(partition=found, asked=fragments)

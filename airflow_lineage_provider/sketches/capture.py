@@ -1,0 +1,425 @@
+"""A plan that carries, beside its rows, the fragments of the sources' rows behind them (the paper's rules r0 to r6, Sec. 6.2; mended).
+
+What a row carries of a source is a *mark*. As long as one row of the source stands behind it that is the number of this row's fragment
+(r0; the paper's *delay*), and where a column of the row tells that number, the column: then nothing is carried at all. An aggregation whose
+groups are in one fragment each, as their keys say, makes one mark of many (*late*); any other one unites the numbers of its groups (r3,
+`unions`). Joins pass on the marks of both sides (r4), and a semi-join those of its partners.
+
+The rows stay what they are: a function that collects has the groups made, and given on, in another order, so it is not taken where
+anything above hangs on that order.
+
+>>> lines = join(table("orders", "id, price"), table("lines", "order, amount"), "id = order")
+>>> by_order = group(lines, by="order", give="order, sum(amount) AS total")
+>>> how = Carrying(columns={0: "id", 1: "amount"}, counts={}, fresh=FreshAttributes(by_order))
+>>> made = carry(by_order, how)
+>>> show(made.plan)
+α order; sum(amount) AS total, max(lineage_fragment_5) AS lineage_fragment_7, collect_set(lineage_fragment_6) AS lineage_fragment_8
+  ⋈ (id = order)
+    orders [id, price, lineage_fragment_5]
+    lines [order, amount, lineage_fragment_6]
+>>> [(one.leaf, one.value.name if isinstance(one, One) and one.value else None) for one in made.marks]
+[(0, 'order'), (1, None)]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import singledispatch
+from typing import TypeAlias
+
+from airflow_lineage_provider.plan import expressions as e
+from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.base import unknown
+from airflow_lineage_provider.plan.expressions import Alias, Attribute, Expression
+from airflow_lineage_provider.plan.text import operator_text
+from airflow_lineage_provider.plan.walk import all_operators, children, subqueries, with_children
+from airflow_lineage_provider.rewrite.determinism import is_repeatable
+from airflow_lineage_provider.rewrite.fresh import FreshAttributes
+from airflow_lineage_provider.sketches.equal_columns import EqualColumns, equalities
+from airflow_lineage_provider.sketches.unions import Column, Union, is_for, keeps_order, of_numbers, of_unions
+
+FRAGMENT = "lineage_fragment"
+"""The column of a source's view that has the numbers of its rows' fragments."""
+
+
+class CannotCarry(Exception):
+    """What stands behind some rows is not carried to them: ``leaves`` are the sources, and the text says why not."""
+
+    def __init__(self, node: o.Plan, leaves: Iterable[int], because: str) -> None:
+        super().__init__(f"{because} ({operator_text(node)})")
+        self.leaves = frozenset(leaves)
+
+
+class NumberLost(CannotCarry):
+    """A number is asked for where only the column is left that tells it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class One:
+    """At most one row of a source stands behind each row.
+
+    :ivar value: a column that equals, in every row, the sketched column of that row; None where there is none.
+    :ivar number: the number of its fragment, NULL where there is no such row; None where only the value has come so far.
+    """
+
+    leaf: int
+    value: Attribute | None = None
+    number: Attribute | None = None
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        return tuple(one for one in (self.value, self.number) if one is not None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Many:
+    """A set of fragments stands behind each row, in the columns of a union."""
+
+    leaf: int
+    union: Union
+    columns: tuple[Attribute, ...]
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        return self.columns
+
+
+Mark: TypeAlias = One | Many
+
+
+@dataclass(frozen=True, kw_only=True)
+class Carried:
+    """A plan that gives the marks of its rows beside its columns, and what is known to be equal in them."""
+
+    plan: o.Plan
+    marks: tuple[Mark, ...] = ()
+    equal: EqualColumns = field(default_factory=EqualColumns)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Carrying:
+    """What is carried.
+
+    :ivar columns: the column that a sketch is to be of, by leaf. :ivar counts: how many fragments it has, where that is known yet.
+    :ivar fresh: gives the attributes of marks. :ivar segments: what the rows of stored segments carry.
+    :ivar union: how the fragments of groups are united where their order is free.
+    :ivar grouped: whether a semi-join's partners are grouped by what they are joined by, so that their numbers come along.
+    """
+
+    columns: Mapping[int, str]
+    counts: Mapping[int, int]
+    fresh: FreshAttributes
+    segments: Mapping[int, Carried] = field(default_factory=dict)
+    union: Union = "set"
+    grouped: bool = False
+
+    def attribute(self, type_: str, *, nullable: bool = True) -> Attribute:
+        """A new one, named after its number: no name is taken twice."""
+        made = self.fresh.attribute(FRAGMENT, type_, nullable)
+        return replace(made, name=f"{FRAGMENT}_{made.id}")
+
+    def unites(self, union: Union, leaf: int) -> bool:
+        """Whether a union has room for the fragments of a leaf, as far as is known."""
+        return leaf not in self.counts or is_for(union, self.counts[leaf])
+
+
+def carry(plan: o.Plan, how: Carrying, *, ordered: bool = False) -> Carried:
+    """The plan with the marks of its rows. ``ordered``: what reads its rows hangs on their order.
+
+    :raises CannotCarry: the marks of some leaves do not get through an operator. :raises UnsupportedOperator: it has no rule.
+    """
+    for one in subqueries(plan):
+        read = _sketched(one.plan, how)
+        if read:
+            raise CannotCarry(plan, read, "what a subquery inside an expression has read is not carried")
+    return _carry(plan, how, ordered or not is_repeatable(plan))
+
+
+@singledispatch
+def _carry(node: object, how: Carrying, ordered: bool) -> Carried:
+    raise unknown(node, "carrying fragments")
+
+
+def _sketched(plan: o.Plan, how: Carrying) -> frozenset[int]:
+    """The leaves below that are sketched."""
+    found: set[int] = set()
+    for node in all_operators(plan):
+        if isinstance(node, o.Source) and node.leaf in how.columns:
+            found.add(node.leaf)
+        if isinstance(node, o.SegmentOutput) and node.segment in how.segments:
+            found |= {mark.leaf for mark in how.segments[node.segment].marks}
+    return frozenset(found)
+
+
+# --- leaves --------------------------------------------------------------------------------------------------------------
+
+
+@_carry.register
+def _(node: o.Source, how: Carrying, _ordered: bool) -> Carried:
+    if node.leaf not in how.columns:
+        return Carried(plan=node)
+    if FRAGMENT in {column.casefold() for column in node.columns}:
+        raise CannotCarry(node, [node.leaf], f"the table has a column {FRAGMENT} of its own")
+    value = dict(zip(node.columns, node.output, strict=True))[how.columns[node.leaf]]
+    number = how.attribute("int", nullable=False)
+    plan = replace(node, output=(*node.output, number), columns=(*node.columns, FRAGMENT))
+    return Carried(plan=plan, marks=(One(leaf=node.leaf, value=value, number=number),))
+
+
+@_carry.register
+def _(node: o.SegmentOutput, how: Carrying, _ordered: bool) -> Carried:
+    stored = how.segments.get(node.segment)
+    if stored is None or not stored.marks:
+        return Carried(plan=node)
+    there = {a.id for a in node.output}
+    added = tuple(dict.fromkeys(a for mark in stored.marks for a in mark.attributes if a.id not in there))
+    return Carried(plan=replace(node, output=(*node.output, *added)), marks=stored.marks, equal=stored.equal)
+
+
+# --- rows that are each made of one row of every input -----------------------------------------------------------------
+
+
+def _passed_on(node: o.Plan, how: Carrying, ordered: bool) -> Carried:
+    (child,) = children(node)
+    inner = carry(child, how, ordered=ordered)
+    return replace(inner, plan=with_children(node, (inner.plan,)))
+
+
+@_carry.register
+def _(node: o.Project, how: Carrying, ordered: bool) -> Carried:
+    inner = carry(node.child, how, ordered=ordered)
+    kept = {attribute.id for attribute in node.output}
+    added = tuple(dict.fromkeys(a for mark in inner.marks for a in mark.attributes if a.id not in kept))
+    same = [(one.child, one.attribute) for one in node.columns if isinstance(one, Alias) and isinstance(one.child, Attribute)]
+    plan = replace(node, child=inner.plan, columns=(*node.columns, *added)) if added else replace(node, child=inner.plan)
+    return Carried(plan=plan, marks=inner.marks, equal=inner.equal.and_also(same))
+
+
+@_carry.register
+def _(node: o.Filter, how: Carrying, ordered: bool) -> Carried:
+    inner = _passed_on(node, how, ordered)
+    return replace(inner, equal=inner.equal.and_where(node.condition))
+
+
+@_carry.register
+def _(node: o.Sort, how: Carrying, ordered: bool) -> Carried:
+    return _passed_on(node, how, ordered)
+
+
+@_carry.register
+def _(node: o.Limit, how: Carrying, ordered: bool) -> Carried:
+    return _passed_on(node, how, ordered)
+
+
+@_carry.register
+def _(node: o.Repartition, how: Carrying, ordered: bool) -> Carried:
+    return _passed_on(node, how, ordered)
+
+
+@_carry.register
+def _(node: o.FunctionOperator, how: Carrying, ordered: bool) -> Carried:
+    return _passed_on(node, how, ordered)
+
+
+@_carry.register
+def _(node: o.Generate, how: Carrying, ordered: bool) -> Carried:
+    return _passed_on(node, how, ordered)
+
+
+@_carry.register
+def _(node: o.Window, how: Carrying, ordered: bool) -> Carried:
+    """The rows of a frame are of one partition: where that is in one fragment they add nothing to the row's own."""
+    inner = _passed_on(node, how, ordered)
+    lost = [mark.leaf for mark in inner.marks if not node.limits and _key(mark, node.partition, inner.equal) is None]
+    if lost:
+        raise CannotCarry(node, lost, "a window's frames have rows of several fragments, which are looked for by their positions")
+    return inner
+
+
+@_carry.register
+def _(node: o.PythonMap, how: Carrying, _ordered: bool) -> Carried:
+    lost = frozenset[int]().union(*(_sketched(child, how) for child in node.children))
+    if lost:
+        raise CannotCarry(node, sorted(lost), "nothing is carried through a Python function over many rows")
+    return Carried(plan=node)
+
+
+# --- unions --------------------------------------------------------------------------------------------------------------
+
+
+@_carry.register
+def _(node: o.Union, how: Carrying, ordered: bool) -> Carried:
+    """Each branch gives its own marks, and NULL for those of the others."""
+    inner = [carry(child, how, ordered=ordered) for child in node.children]
+    if not any(one.marks for one in inner):
+        return Carried(plan=with_children(node, tuple(one.plan for one in inner)))
+    columns = [[_columns(mark, node) for mark in one.marks] for one in inner]
+    made = [[tuple(how.attribute(a.type) for a in some) for some in of_branch] for of_branch in columns]
+    branches = []
+    for at, (one, original) in enumerate(zip(inner, node.children, strict=True)):
+        values = [a if other == at else _nothing(a) for other, of_branch in enumerate(columns) for some in of_branch for a in some]
+        named = tuple(Alias(child=value, attribute=how.attribute(value.type)) for value in values)
+        branches.append(o.Project(child=one.plan, columns=(*original.output, *named)))
+    given = [mark for one in inner for mark in one.marks]
+    marks = tuple(_under(mark, new) for mark, new in zip(given, (some for of_branch in made for some in of_branch), strict=True))
+    output = (*node.output, *(a for of_branch in made for some in of_branch for a in some))
+    return Carried(plan=o.Union(children=tuple(branches), output=output), marks=marks)
+
+
+def _columns(mark: Mark, node: o.Plan) -> tuple[Attribute, ...]:
+    """What a mark is, when no column of the row tells it any more."""
+    return mark.columns if isinstance(mark, Many) else (_number(mark, node),)
+
+
+def _number(mark: One, node: o.Plan) -> Attribute:
+    if mark.number is None:
+        raise NumberLost(node, [mark.leaf], "the partners of a semi-join came with what they were joined by alone")
+    return mark.number
+
+
+def _under(mark: Mark, new: tuple[Attribute, ...]) -> Mark:
+    return replace(mark, columns=new) if isinstance(mark, Many) else One(leaf=mark.leaf, number=new[0])
+
+
+def _nothing(attribute: Attribute) -> e.Cast:
+    return e.Cast(child=e.Literal(value=None, type="void"), type=attribute.type)
+
+
+# --- joins ---------------------------------------------------------------------------------------------------------------
+
+
+@_carry.register
+def _(node: o.Join, how: Carrying, ordered: bool) -> Carried:
+    if node.is_difference or node.kind == "existence":
+        return _one_sided(node, how, ordered)
+    if node.kind == "left_semi":
+        return _semi(node, how, ordered)
+    left, right = carry(node.left, how, ordered=ordered), carry(node.right, how, ordered=ordered)
+    marks = (*_beside(left, node.kind in ("right", "full"), node), *_beside(right, node.kind in ("left", "full"), node))
+    equal = left.equal.and_(right.equal)
+    if node.kind in ("inner", "cross"):
+        equal = equal.and_where(node.condition)
+    return Carried(plan=replace(node, left=left.plan, right=right.plan), marks=marks, equal=equal)
+
+
+def _beside(side: Carried, may_lack: bool, node: o.Plan) -> tuple[Mark, ...]:
+    """The marks of a side; where its rows may be missing, NULL says that they are, so the number has to be there."""
+    if not may_lack:
+        return side.marks
+    return tuple(One(leaf=mark.leaf, number=_number(mark, node)) if isinstance(mark, One) else mark for mark in side.marks)
+
+
+def _one_sided(node: o.Join, how: Carrying, ordered: bool) -> Carried:
+    lost = _sketched(node.right, how)
+    if lost:
+        raise CannotCarry(node, sorted(lost), "what its right side has is not carried to the left rows")
+    left = carry(node.left, how, ordered=ordered)
+    return replace(left, plan=replace(node, left=left.plan))
+
+
+def _semi(node: o.Join, how: Carrying, ordered: bool) -> Carried:
+    """A left row's partners all have its values in what they are joined by; else they are grouped by that, and joined."""
+    left = carry(node.left, how, ordered=ordered)
+    if not _sketched(node.right, how):
+        return replace(left, plan=replace(node, left=left.plan))
+    right = carry(node.right, how, ordered=ordered)
+    equal = left.equal.and_(right.equal).and_where(node.condition)
+    late = [_key(mark, node.left.output, equal) for mark in right.marks]
+    if not how.grouped and all(late):
+        marks = tuple(One(leaf=mark.leaf, value=key) for mark, key in zip(right.marks, late, strict=True))
+        return Carried(plan=replace(node, left=left.plan), marks=(*left.marks, *marks), equal=left.equal)
+    return _grouped_partners(node, left, right, how, ordered)
+
+
+def _grouped_partners(node: o.Join, left: Carried, right: Carried, how: Carrying, ordered: bool) -> Carried:
+    """Each left row has one partner then, if any: the group of its partners."""
+    leaves = [mark.leaf for mark in right.marks]
+    pairs, wanted = equalities(node.condition), e.conjuncts(node.condition) if node.condition is not None else ()
+    if not pairs or len(pairs) < len(wanted):
+        raise CannotCarry(node, leaves, "the partners of a row are found by more than that columns are equal")
+    if ordered:
+        raise CannotCarry(node, leaves, "partners are grouped, which could change the order of rows, and what is above hangs on that")
+    there = {a.id for a in node.right.output}
+    keys = tuple(dict.fromkeys(a for pair in pairs for a in pair if a.id in there))
+    grouped = o.Aggregate(child=node.right, keys=keys, columns=keys)
+    partners = _united(grouped, right, how, ordered)
+    joined = o.Join(left=left.plan, right=partners.plan, kind="inner", condition=node.condition)
+    added = tuple(dict.fromkeys(a for mark in partners.marks for a in mark.attributes))
+    plan = o.Project(child=joined, columns=(*left.plan.output, *added))
+    equal = left.equal.and_(partners.equal).and_where(node.condition)
+    return Carried(plan=plan, marks=(*left.marks, *partners.marks), equal=equal)
+
+
+# --- groups --------------------------------------------------------------------------------------------------------------
+
+
+@_carry.register
+def _(node: o.Aggregate, how: Carrying, ordered: bool) -> Carried:
+    if node.domain:
+        return Carried(plan=node)  # nobody goes back to it
+    return _united(node, carry(node.child, how, ordered=ordered), how, ordered)
+
+
+@_carry.register
+def _(node: o.Distinct, how: Carrying, _ordered: bool) -> Carried:
+    lost = _sketched(node.child, how)
+    if lost:
+        raise CannotCarry(node, sorted(lost), "duplicates are groups, once the plan is in its canonical form")
+    return Carried(plan=node)
+
+
+def _united(node: o.Aggregate, inner: Carried, how: Carrying, ordered: bool) -> Carried:
+    """The groups with one mark each for every mark of their rows."""
+    columns, marks = list(node.columns), list[Mark]()
+    for mark in inner.marks:
+        key = _key(mark, node.keys, inner.equal)
+        made = _late(mark, how) if key is not None and isinstance(mark, One) else _union(node, mark, how, ordered)
+        named = tuple(Alias(child=one.call, attribute=how.attribute(one.type)) for one in made)
+        columns += named
+        new = tuple(one.attribute for one in named)
+        if key is not None:
+            marks.append(One(leaf=mark.leaf, value=key, number=new[0] if new else None))
+        else:
+            marks.append(Many(leaf=mark.leaf, union=_union_of(node, mark, how, ordered), columns=new))
+    return Carried(plan=replace(node, child=inner.plan, columns=tuple(columns)), marks=tuple(marks), equal=inner.equal)
+
+
+def _key(mark: Mark, keys: Sequence[Expression], equal: EqualColumns) -> Attribute | None:
+    """The key that tells the fragment: one that equals the sketched column."""
+    if not isinstance(mark, One) or mark.value is None:
+        return None
+    same = equal.to(mark.value)
+    return next((key for key in keys if isinstance(key, Attribute) and key.id in same), None)
+
+
+def _late(mark: One, how: Carrying) -> list[Column]:
+    """All rows of the group have one number: it comes along for those above that unite it, and is left out where there are none."""
+    if mark.number is None:
+        return []
+    return [Column(call=e.AggregateCall(function="max", arguments=(mark.number,), type="int"), type="int")]
+
+
+def _union(node: o.Aggregate, mark: Mark, how: Carrying, ordered: bool) -> list[Column]:
+    union = _union_of(node, mark, how, ordered)
+    if isinstance(mark, Many):
+        return of_unions(union, mark.columns)
+    return of_numbers(union, _number(mark, node), how.counts.get(mark.leaf, 1))
+
+
+def _union_of(node: o.Aggregate, mark: Mark, how: Carrying, ordered: bool) -> Union:
+    """How a mark is united in an aggregation; what was united before is united so again.
+
+    :raises CannotCarry: it would change what the run gives.
+    """
+    if not node.keys and not node.columns:
+        raise CannotCarry(node, [mark.leaf], "it has neither keys nor functions: with a function it would have a row where it has none")
+    free = not ordered and not any("collate" in a.type.lower() for a in node.output)
+    union = mark.union if isinstance(mark, Many) else how.union if free and how.unites(how.union, mark.leaf) else "words"
+    if not free and not keeps_order(union):
+        because = "groups, or their rows, are in another order where sets are collected, and something hangs on that"
+        raise CannotCarry(node, [mark.leaf], because)
+    if not how.unites(union, mark.leaf):
+        because = f"groups have rows of several fragments, and {how.counts[mark.leaf]:,} are too many to be united in the same order"
+        raise CannotCarry(node, [mark.leaf], because)
+    return union

@@ -1,0 +1,99 @@
+"""How the fragments of a group's rows are united while it is made: an algebra each, and nothing else tells them apart.
+
+``set`` collects the numbers that there are, ``bitmap`` sets bits of 4 KB, and ``words`` sets those of as many whole numbers as there are
+fragments by 64. Spark aggregates by hashing as long as the state of a function is of fixed size, as ``words`` have it: with the other two
+the groups come out in another order, and so do a group's rows.
+
+A united set is united again by further aggregations: sets of sets, and bits of bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+from airflow_lineage_provider.plan.expressions import AggregateCall, Attribute, Call, Cast, Expression, Literal
+
+Union: TypeAlias = OneOf["set", "bitmap", "words"]
+
+BITS = 64
+MOST_WORDS = 16
+"""More of them take Spark longer to compile than they save."""
+BITMAP = 32_768
+"""So many bits Spark's bitmap has."""
+
+
+def keeps_order(union: Union) -> bool:
+    """Whether groups come out in the order in which they come without it."""
+    return union == "words"
+
+
+def is_for(union: Union, count: int) -> bool:
+    """Whether it can unite so many fragments."""
+    return count <= {"set": count, "bitmap": BITMAP, "words": BITS * MOST_WORDS}[union]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """What one column of a union holds: the ``call`` that makes it, and its ``type``."""
+
+    call: AggregateCall
+    type: str
+
+
+def of_numbers(union: Union, number: Attribute, count: int) -> list[Column]:
+    """The columns that unite the ``number`` of each row; a row without one (NULL) adds none."""
+    match union:
+        case "set":
+            return [_column("collect_set", number, "array<int>")]
+        case "bitmap":
+            return [_column("bitmap_construct_agg", Cast(child=number, type="bigint"), "binary")]
+    return [_column("bit_or", _word(number, at), "bigint") for at in range(words_of(count))]
+
+
+def of_unions(union: Union, columns: Sequence[Attribute]) -> list[Column]:
+    """The columns that unite what earlier unions made."""
+    match union:
+        case "set":
+            return [_column("collect_set", one, f"array<{one.type}>") for one in columns]
+        case "bitmap":
+            return [_column("bitmap_or_agg", one, "binary") for one in columns]
+    return [_column("bit_or", one, "bigint") for one in columns]
+
+
+def words_of(count: int) -> int:
+    """How many words have a bit for each fragment."""
+    return -(-count // BITS)
+
+
+def from_words(words: Sequence[int | None]) -> frozenset[int]:
+    """The fragments whose bits are set."""
+    return frozenset(at * BITS + bit for at, word in enumerate(words) for bit in range(BITS) if (word or 0) >> bit & 1)
+
+
+def from_bitmap(bits: bytes | None) -> frozenset[int]:
+    """The same."""
+    return frozenset(at * 8 + bit for at, byte in enumerate(bits or b"") for bit in range(8) if byte >> bit & 1)
+
+
+def _column(function: str, argument: Expression, type_: str) -> Column:
+    return Column(call=AggregateCall(function=function, arguments=(argument,), type=type_), type=type_)
+
+
+def _word(number: Attribute, at: int) -> Expression:
+    """``CASE WHEN number BETWEEN 64 at AND 64 at + 63 THEN shiftleft(1L, number - 64 at) END``."""
+    first, last = _int(at * BITS), _int(at * BITS + BITS - 1)
+    within = Call(function="and", arguments=(_call(">=", number, first), _call("<=", number, last)), type="boolean")
+    bit = Call(function="-", arguments=(number, first), type="int")
+    shifted = Call(function="shiftleft", arguments=(Literal(value="1", type="bigint"), bit), type="bigint")
+    return Call(function="when", arguments=(within, shifted), type="bigint")
+
+
+def _call(function: str, left: Expression, right: Expression) -> Call:
+    return Call(function=function, arguments=(left, right), type="boolean")
+
+
+def _int(value: int) -> Literal:
+    return Literal(value=str(value), type="int")
