@@ -1,4 +1,5 @@
-"""A run's own sketches, through which a derivation reads sources where it makes segments again.
+"""A run's own sketches, through which a derivation reads sources where it makes segments again; or those of a later run that is the same
+instance over the same versions, which took their place (`store.kept_sketches`).
 
 All rows behind the result are in an accurate sketch of the run, and over it the pipeline gives the rows that it gave. So what a derivation
 makes again for rows of the result is the same over the sketch, and so is what it traces of them. That is so of these rows alone: of others
@@ -39,12 +40,27 @@ def own_selections(run: AskedRun, spark_version: str) -> dict[int, tuple[str, Se
         return {}
     found = {}
     stored = _leaves_of_stored(run.recorded)
-    for one in run.store.sketches_of_run(run.record.id):
+    for one in _of_one_run(run):
         if one.leaf in run.recorded.sources and one.leaf not in stored and _is_of_these_versions(one, run.recorded):
             chosen = _selection(one, run.recorded)
             if chosen is not None:
                 found[one.leaf] = (one.column, chosen)
     return found
+
+
+def _of_one_run(run: AskedRun) -> list[StoredSketch]:
+    """The run's own sketches; where it has none, those of the newest run of the same instance and versions. Not of several: sources that
+    stand under one limit are read through sketches of one run (`sketches.ties`)."""
+    own = run.store.sketches_of_run(run.record.id)
+    noted = None if own else run.store.instance_of_run(run.record.id)
+    if noted is None:
+        return own
+    instance = noted[0]
+    same = [
+        one for one in run.store.sketches_of(instance.template)
+        if one.binding == instance.binding and _is_of_these_versions(one, run.recorded)
+    ]  # fmt: skip
+    return [one for one in same if one.run_id == same[0].run_id]
 
 
 def _selection(stored: StoredSketch, recorded: RecordedPlan) -> Selection | None:

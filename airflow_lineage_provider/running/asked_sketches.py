@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.errors import PlanError
 from airflow_lineage_provider.records.sketches import SketchUse
+from airflow_lineage_provider.running.known_bounds import known_bounds
 from airflow_lineage_provider.sketches.choice import ChosenColumn
+from airflow_lineage_provider.sketches.statistics import Bounds
 from airflow_lineage_provider.sketches.template import Instance
 
 if TYPE_CHECKING:
@@ -65,6 +68,11 @@ class Asked:
         """The primary keys that are known, by leaf."""
         return primary_keys(self.recorded)
 
+    @cached_property
+    def bounds(self) -> Bounds:
+        """What is known of the values of its sources."""
+        return bounds_of(self.recorded)
+
     def unused(self, because: str) -> Sketching:
         """No source is read through a sketch."""
         return self.sketching(tuple(unused(one, because) for one in self.sources))
@@ -102,6 +110,11 @@ def unused(one: RecordedSource, because: str, column: str = "") -> SketchUse:
 def primary_keys(recorded: RecordedPlan) -> dict[int, tuple[str, ...]]:
     """The primary keys of a run's sources, by leaf."""
     return {one.source.leaf: one.primary_key for one in sources_of(recorded) if one.primary_key}
+
+
+def bounds_of(recorded: RecordedPlan) -> Bounds:
+    """What the statistics of the versions of a run's sources say, by leaf and column."""
+    return known_bounds(((one.source, one.version) for one in sources_of(recorded)), dict(recorded.plan.conf))
 
 
 def column_of(source: Source, name: str) -> str:

@@ -11,7 +11,7 @@ from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.pipeline import Pipeline
 from airflow_lineage_provider.plan.walk import operators
 from airflow_lineage_provider.records.sketches import SketchUse
-from airflow_lineage_provider.running.asked_sketches import Asked, Sketching, named_columns, primary_keys, sources_of, unused
+from airflow_lineage_provider.running.asked_sketches import Asked, Sketching, bounds_of, named_columns, primary_keys, sources_of, unused
 from airflow_lineage_provider.sketches import cuts
 from airflow_lineage_provider.sketches.choice import chosen
 from airflow_lineage_provider.sketches.columns import canonical, safe_columns
@@ -44,7 +44,7 @@ def columns_to_capture(
     :raises SketchUnsafe, EnvironmentProblem: as `to_capture`.
     """
     sources = recorded.sources
-    judged = [one for one in safe_columns(pipeline, keys=keys) if one.leaf in sources]
+    judged = [one for one in safe_columns(pipeline, bounds=bounds_of(recorded), keys=keys) if one.leaf in sources]
     clustering = {} if named.keys() >= sources.keys() else _clustering(recorded)
     plan = canonical(pipeline.plan)
     tied = {one.leaf for one in judged if one.ties and limit_to_count(plan, one.leaf) is not None}

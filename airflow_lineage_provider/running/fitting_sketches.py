@@ -180,12 +180,12 @@ class _Fitting:
 
     def _why_not_reused(self, one: StoredSketch) -> str:
         if one.binding not in self.contained:
-            self.contained[one.binding] = why_not_reused(self.asked.captured.pipeline, one.binding)
+            self.contained[one.binding] = why_not_reused(self.asked.captured.pipeline, one.binding, bounds=self.asked.bounds)
         if self.contained[one.binding]:
             return self.contained[one.binding]
         column = (one.leaf, one.column)
         if column not in self.safe:
-            (judged,) = safe_columns(self.asked.captured.pipeline, keys=self.asked.keys, only=[column])
+            (judged,) = safe_columns(self.asked.captured.pipeline, bounds=self.asked.bounds, keys=self.asked.keys, only=[column])
             self.safe[column] = why_not(judged) or judged.why_not_of(None)
         return self.safe[column]
 
@@ -237,7 +237,7 @@ class _Fitting:
                 raise SketchError(f"it is of other constants: {problem}")
         at = (one.leaf, one.column)
         if at not in self.rules:
-            self.rules[at] = append_rule(self.asked.captured.pipeline, *at, keys=self.asked.keys)
+            self.rules[at] = append_rule(self.asked.captured.pipeline, *at, bounds=self.asked.bounds, keys=self.asked.keys)
         found = self.rules[at]
         if isinstance(found, str):
             raise SketchError(found)

@@ -12,14 +12,18 @@ from airflow_lineage_provider.errors import PlanError
 from airflow_lineage_provider.plan.operators import Source
 from airflow_lineage_provider.running.given_keys import check_named
 from airflow_lineage_provider.running.given_pipeline import frame_of, pipeline_name
+from airflow_lineage_provider.running.known_bounds import known_bounds
 from airflow_lineage_provider.secrecy import Secrets
 from airflow_lineage_provider.secrecy.failures import guarded
 from airflow_lineage_provider.secrecy.showing import without_secrets
 from airflow_lineage_provider.sketches.columns import safe_columns
 from airflow_lineage_provider.sketches.solver import z3_module
+from airflow_lineage_provider.sketches.statistics import Bounds
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from airflow_lineage_provider.spark.capturing.capture import CapturedPipeline
 
 
 def judged_columns(
@@ -42,11 +46,21 @@ def judged_columns(
     require_ready(spark)
     with guarded(secrets.message), SETTINGS:
         captured = capture(frame_of(spark, pipeline, plain, called))
-    found = safe_columns(captured.pipeline, keys=_keys_of(captured.sources, keys or {}), clock=perf_counter)
+        bounds = _bounds_of(spark, captured)
+    found = safe_columns(captured.pipeline, bounds=bounds, keys=_keys_of(captured.sources, keys or {}), clock=perf_counter)
     if secrets.names:
         # Values near a literal tell it.
         found = tuple(replace(one, counter=()) for one in found)
     return without_secrets(SafeColumns(called, found), secrets)
+
+
+def _bounds_of(spark: SparkSession, captured: CapturedPipeline) -> Bounds:
+    """What the statistics of the sources say that a run would read now."""
+    from airflow_lineage_provider.spark.rereading.sources import version_of
+
+    read = [one for one in captured.sources if one.relation.format == "parquet"]
+    versions = [(one, version_of(spark, captured.leaves[one.leaf], one.relation)) for one in read]
+    return known_bounds(versions, dict(captured.pipeline.conf))
 
 
 def _keys_of(sources: Sequence[Source], keys: Mapping[str, Sequence[str]]) -> dict[int, tuple[str, ...]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -13,9 +13,8 @@ from airflow_lineage_provider.sketches.policy import Decision, MeasuredRun, serv
 from airflow_lineage_provider.sketches.reuse import why_not_serving
 
 if TYPE_CHECKING:
-    from airflow_lineage_provider.plan.pipeline import Pipeline
     from airflow_lineage_provider.records.run import RunRecord
-    from airflow_lineage_provider.running.asked_sketches import Sketching
+    from airflow_lineage_provider.running.asked_sketches import Asked, Sketching
     from airflow_lineage_provider.sketches.template import Binding, Instance
     from airflow_lineage_provider.store.run_store import RunStore
 
@@ -29,12 +28,12 @@ def measured(store: RunStore, instance: Instance) -> list[MeasuredRun]:
     return store.ask("reading what runs took", lambda opened: opened.measured_runs(instance.template), nothing)
 
 
-def whether_captured(runs: Sequence[MeasuredRun], pipeline: Pipeline, instance: Instance, versions: Mapping[int, str]) -> Decision:
+def whether_captured(runs: Sequence[MeasuredRun], asked: Asked) -> Decision:
     """Whether sketches of this instance, over these versions of its sources, are captured after its run.
 
     :raises EnvironmentProblem: z3 is not installed.
     """
-    served = served_by(runs, versions, _Serves(pipeline, instance.binding))
+    served = served_by(runs, asked.versions, _Serves(asked))
     return whether_to_capture(runs, served, settings.sketch_after())
 
 
@@ -62,16 +61,15 @@ def note_sketches(store: RunStore, record: RunRecord, sketching: Sketching, *, c
 class _Serves:
     """Whether a sketch of this instance would serve one with other constants. (That the column is safe for those is not asked.)"""
 
-    pipeline: Pipeline
-    binding: Binding
+    asked: Asked
     until: float = field(default_factory=lambda: time.monotonic() + SECONDS)
 
     def __call__(self, other: Binding) -> bool:
-        if other == self.binding:
+        if other == self.asked.instance.binding:
             return True
         if time.monotonic() > self.until:
             return False
         try:
-            return not why_not_serving(self.pipeline, other)
+            return not why_not_serving(self.asked.captured.pipeline, other, bounds=self.asked.bounds)
         except SketchError:
             return False

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from airflow_lineage_provider import __version__
 from airflow_lineage_provider.plan.digest import digest_of
 from airflow_lineage_provider.records.versions import FilesVersion, SnapshotVersion, SourceVersion
-from airflow_lineage_provider.running.asked_sketches import Asked, Sketching, named_columns, sources_of, unused
+from airflow_lineage_provider.running.asked_sketches import Asked, Sketching, named_columns, primary_keys, sources_of, unused
 from airflow_lineage_provider.running.captured_sketches import to_capture
 from airflow_lineage_provider.running.fitting_sketches import fitting
 from airflow_lineage_provider.running.sketch_policy import measured, whether_captured
@@ -43,7 +43,7 @@ def sketching(
     against = _why_none(request, captured, recorded, udfs)
     if against:
         return Sketching(uses=tuple(unused(one, against) for one in sources_of(recorded)))
-    instance = instance_of(captured.pipeline, _others(captured, udfs))
+    instance = instance_of(captured.pipeline, _others(captured, recorded, udfs))
     asked = Asked(
         request, captured, recorded, named, instance, {leaf: digest_of(written(one.version)) for leaf, one in recorded.sources.items()}
     )
@@ -62,7 +62,7 @@ def _by_policy(asked: Asked, store: RunStore) -> Sketching:
     if found.used:
         decision = whether_to_use(runs)
         return found if decision.yes else asked.unused(decision.because)
-    decision = whether_captured(runs, asked.captured.pipeline, asked.instance, asked.versions)
+    decision = whether_captured(runs, asked)
     if decision.yes:
         return replace(to_capture(asked), because=decision.because)
     return replace(found, uses=tuple(replace(one, because=f"{one.because}; {decision.because}") for one in found.uses))
@@ -101,6 +101,11 @@ def _is_known(version: SourceVersion) -> bool:
     return False
 
 
-def _others(captured: CapturedPipeline, udfs: Mapping[int, ReasonedUdf]) -> list[str]:
+def _others(captured: CapturedPipeline, recorded: RecordedPlan, udfs: Mapping[int, ReasonedUdf]) -> list[str]:
+    """What else a template is told by. Keys that a person names are assumed in proofs: who has not named them does not rely on them."""
     spark = captured.leaves[0].sparkSession.version if captured.leaves else ""
-    return [__version__, spark, *(f"{udfs[number].name} {udfs[number].version}" for number in sorted(udfs))]
+    keys = primary_keys(recorded)
+    return [
+        __version__, spark, *(f"{udfs[number].name} {udfs[number].version}" for number in sorted(udfs)),
+        *(f"key of {leaf}: {sorted(keys[leaf])}" for leaf in sorted(keys)),
+    ]  # fmt: skip

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 from typing import Literal as OneOf
-from typing import TypeAlias
 
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
@@ -30,6 +30,7 @@ from airflow_lineage_provider.sketches.matched import Matched
 from airflow_lineage_provider.sketches.proof import Above, NotSafe, Proof
 from airflow_lineage_provider.sketches.safety import relate
 from airflow_lineage_provider.sketches.solver import TIMEOUT_MS
+from airflow_lineage_provider.sketches.statistics import Bounds, texts_of
 
 RuleName: TypeAlias = OneOf["linear", "groups", "order"]
 
@@ -58,37 +59,45 @@ _WHY: Mapping[RuleName, str] = {
 
 
 def append_rule(
-    pipeline: Pipeline, leaf: int, column: str, *, keys: Mapping[int, Sequence[str]] | None = None, timeout_ms: int = TIMEOUT_MS
+    pipeline: Pipeline,
+    leaf: int,
+    column: str,
+    *,
+    bounds: Bounds | None = None,
+    keys: Mapping[int, Sequence[str]] | None = None,
+    timeout_ms: int = TIMEOUT_MS,
 ) -> AppendRule | str:
     """The rule by which a sketch of a column, of all that stood behind the result, serves when rows were added to this leaf alone; else why
     there is none. The column is proved safe again on the way.
 
-    ``keys`` are the primary keys of leaves, where they are known: of the new rows, too.
+    ``bounds`` (what statistics say of columns) and ``keys`` (the primary keys of leaves) are those of the version with the new rows, where
+    they are known: so they are of the old rows, too.
 
     :raises EnvironmentProblem: z3 is not installed. :raises UnsupportedOperator: an operator has no defined lineage.
     """
     plan = canonical(pipeline.plan)
-    given = {at: tuple(one) for at, one in (keys or {}).items()}
+    known = bounds or {}
+    assumed = {"bounds": known, "keys": {at: tuple(one) for at, one in (keys or {}).items()}, "timeout_ms": timeout_ms}
     with ONE_AT_A_TIME:
         try:
-            return _rule(plan, formulas_of([plan], pipeline), leaf, column, given, timeout_ms)
+            return _rule(plan, formulas_of([plan], pipeline, texts_of(known)), leaf, column, assumed)
         except NotSafe as found:
             return found.because
 
 
-def _rule(plan: o.Plan, shared: Formulas, leaf: int, column: str, keys: Mapping[int, tuple[str, ...]], timeout_ms: int) -> AppendRule:
+def _rule(plan: o.Plan, shared: Formulas, leaf: int, column: str, assumed: Mapping[str, Any]) -> AppendRule:
     """:raises NotSafe: there is none."""
     way = _way_down(plan, leaf)
     groups = [node for node in way if isinstance(node, o.Aggregate)]
     fragments = _attributes(plan, leaf, column)
-    over_sketch = _Watched(shared.again(), fragments, leaf, keys=keys, timeout_ms=timeout_ms)
+    over_sketch = _Watched(shared.again(), fragments, leaf, **assumed)
     relate(plan, _ASKED, over_sketch)
     _require_no_ties(plan, over_sketch)
     for node in groups:
         over_sketch.require_whole(node)
     if any(isinstance(node, o.Limit) for node in way):
         # The old rows beside all of them are what a sketch of any rows is beside all.
-        relate(plan, _ASKED, _AnyRows(shared.again(), fragments, leaf, keys=keys, timeout_ms=timeout_ms))
+        relate(plan, _ASKED, _AnyRows(shared.again(), fragments, leaf, **assumed))
         return AppendRule("order", bool(groups))
     return AppendRule("groups", True) if groups else AppendRule("linear", False)
 

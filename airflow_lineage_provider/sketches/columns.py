@@ -25,9 +25,10 @@ from airflow_lineage_provider.sketches.formula import Formulas
 from airflow_lineage_provider.sketches.kinds import kind_of
 from airflow_lineage_provider.sketches.order import order_of
 from airflow_lineage_provider.sketches.partition import why_refused
-from airflow_lineage_provider.sketches.proof import Above, Bounds, Counter, NotSafe, Proof
+from airflow_lineage_provider.sketches.proof import Above, Counter, NotSafe, Proof
 from airflow_lineage_provider.sketches.safety import relate
 from airflow_lineage_provider.sketches.solver import TIMEOUT_MS
+from airflow_lineage_provider.sketches.statistics import Bounds, texts_of
 
 PASSES: tuple[Callable[[o.Plan], o.Plan], ...] = (
     unique_attributes, canonical_aggregates, scalar_subqueries, canonical_windows, pull_out_udfs,
@@ -94,8 +95,8 @@ def safe_columns(
     """Every column of every leaf (or ``only`` some), judged; leaves in the plan's order (the paper's attribute safety, definition 5 and
     theorem 2).
 
-    ``bounds`` are the smallest and largest values of columns, ``keys`` the primary keys of leaves, where they are known; ``clock`` gives
-    seconds.
+    ``bounds`` are what the statistics of the sources' versions say of columns, ``keys`` the primary keys of leaves, where they are known;
+    ``clock`` gives seconds.
 
     :raises EnvironmentProblem: z3 is not installed. :raises UnsupportedOperator: the plan has an operator without a rule.
     """
@@ -173,7 +174,7 @@ class Question:
     @cached_property
     def formulas(self) -> Formulas:
         """What all proofs share."""
-        return formulas_of([self.plan], self.pipeline, [one for bound in self.bounds.values() for one in bound if one is not None])
+        return formulas_of([self.plan], self.pipeline, texts_of(self.bounds))
 
     def _copies(self, leaf: int, column: str) -> frozenset[int]:
         """The column in every copy of the leaf: they are read through one sketch."""

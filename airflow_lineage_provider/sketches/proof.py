@@ -15,9 +15,8 @@ from airflow_lineage_provider.sketches.formula import Formulas, Value
 from airflow_lineage_provider.sketches.kinds import kind_of
 from airflow_lineage_provider.sketches.matched import Matched
 from airflow_lineage_provider.sketches.solver import TIMEOUT_MS, implied
+from airflow_lineage_provider.sketches.statistics import Bounds
 
-Bounds = Mapping[tuple[int, str], tuple[str | None, str | None]]
-"""By leaf and column: the smallest and the largest value in the version of the source that is read, as texts."""
 Counter = tuple[tuple[str, str, str], ...]
 """A counter-model: a column, its value in a plain row, and in the sketched row that goes with it."""
 

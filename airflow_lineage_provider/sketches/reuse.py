@@ -29,31 +29,34 @@ from airflow_lineage_provider.sketches.formula import Formulas, Row
 from airflow_lineage_provider.sketches.matched import Matched, Single
 from airflow_lineage_provider.sketches.proof import Proof
 from airflow_lineage_provider.sketches.solver import TIMEOUT_MS
+from airflow_lineage_provider.sketches.statistics import Bounds, source_facts, texts_of
 from airflow_lineage_provider.sketches.template import Binding, with_binding
 
 
-def why_not_reused(pipeline: Pipeline, binding: Binding, timeout_ms: int = TIMEOUT_MS) -> str:
+def why_not_reused(pipeline: Pipeline, binding: Binding, *, bounds: Bounds | None = None, timeout_ms: int = TIMEOUT_MS) -> str:
     """Why nobody can say that a sketch of the instance with another ``binding`` has all that stands behind this instance's result; empty
-    where it surely has. That a sketch is safe for this instance is another question (`columns.safe_columns`).
+    where it surely has. That a sketch is safe for this instance is another question (`columns.safe_columns`). ``bounds`` are what the
+    statistics of the sources' versions say.
 
     :raises EnvironmentProblem: z3 is not installed. :raises UnsupportedOperator: an operator has no defined lineage.
     """
     new = canonical(pipeline.plan)
-    return _why_not(new, with_binding(new, binding), pipeline, timeout_ms)
+    return _why_not(new, with_binding(new, binding), pipeline, bounds or {}, timeout_ms)
 
 
-def why_not_serving(pipeline: Pipeline, binding: Binding, timeout_ms: int = TIMEOUT_MS) -> str:
+def why_not_serving(pipeline: Pipeline, binding: Binding, *, bounds: Bounds | None = None, timeout_ms: int = TIMEOUT_MS) -> str:
     """The other way round: why nobody can say that a sketch of this instance has all that stands behind that with another ``binding``.
 
     :raises EnvironmentProblem, UnsupportedOperator: as `why_not_reused`. :raises SketchError: the binding is no instance's.
     """
     old = canonical(pipeline.plan)
-    return _why_not(with_binding(old, binding), old, pipeline, timeout_ms)
+    return _why_not(with_binding(old, binding), old, pipeline, bounds or {}, timeout_ms)
 
 
-def _why_not(new: o.Plan, old: o.Plan, pipeline: Pipeline, timeout_ms: int) -> str:
+def _why_not(new: o.Plan, old: o.Plan, pipeline: Pipeline, bounds: Bounds, timeout_ms: int) -> str:
     with ONE_AT_A_TIME:
-        proof = Proof(formulas_of([new, old], pipeline).again(), frozenset(), -1, timeout_ms=timeout_ms)
+        formulas = formulas_of([new, old], pipeline, texts_of(bounds))
+        proof = Proof(formulas.again(), frozenset(), -1, bounds, timeout_ms=timeout_ms)
         try:
             return _Containment(proof).checked(new, old)
         except _NotContained as found:
@@ -191,6 +194,8 @@ class _Containment:
             return
         for node in nodes:
             match node:
+                case o.Source():
+                    self.single += source_facts(node, self.proof.bounds, self.f)
                 case o.Filter(condition=condition) | o.Join(condition=condition) if condition is not None and is_deterministic(condition):
                     self.single.append(partial(self.f.true, condition))
                 case o.Project():

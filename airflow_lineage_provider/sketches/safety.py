@@ -28,6 +28,7 @@ from airflow_lineage_provider.sketches.kinds import kind_of
 from airflow_lineage_provider.sketches.matched import Matched, determines
 from airflow_lineage_provider.sketches.order import is_total, only_worse, order_of
 from airflow_lineage_provider.sketches.proof import Above, NotSafe, Proof
+from airflow_lineage_provider.sketches.statistics import not_null, source_facts
 
 
 def relate(node: o.Plan, above: Above, proof: Proof) -> Matched:
@@ -63,30 +64,12 @@ def _related(node: o.Plan, _above: Above, _proof: Proof) -> Matched:
 
 @_related.register
 def _(node: o.Source, _above: Above, proof: Proof) -> Matched:
-    """The rows themselves. The smallest and largest values of the version hold of each; declared keys tell its rows apart."""
+    """The rows themselves. What the statistics of the version say holds of each; declared keys tell its rows apart."""
     by_name = dict(zip(node.columns, node.output, strict=True))
-    known: list[Any] = [partial(_not_null, proof, a) for a in node.output if not a.nullable]
-    for column, attribute in by_name.items():
-        known += [partial(_within, proof, attribute, bound) for bound in (proof.bounds.get((node.leaf, column)),) if bound]
     key = tuple(by_name[name] for name in proof.keys.get(node.leaf, ()) if name in by_name)
     twins = determines(proof.formulas, key, tuple(a for a in node.output if a not in key)) if key else ()
-    return Matched(node.leaf == proof.leaf, tuple(known), (), twins, (frozenset(a.id for a in key),) if key else ())
-
-
-def _not_null(proof: Proof, attribute: e.Attribute, row: Row) -> Any:
-    f = proof.formulas
-    return f.fact(("there", attribute, f.row(attribute, row)), lambda: f.z3.Not(f.value(attribute, row).null))
-
-
-def _within(proof: Proof, attribute: e.Attribute, bound: tuple[str | None, str | None], row: Row) -> Any:
-    f, kind = proof.formulas, kind_of(attribute.type)
-
-    def made() -> Any:
-        ends = [None if one is None else f.value(e.Literal(value=one, type=attribute.type), row) for one in bound]
-        tests = zip((f.at_least, f.at_most), ends, strict=True)
-        return f.z3.And([test(f.value(attribute, row), end, kind) for test, end in tests if end is not None])
-
-    return f.fact(("within", attribute, f.row(attribute, row)), made)
+    known = source_facts(node, proof.bounds, proof.formulas)
+    return Matched(node.leaf == proof.leaf, known, (), twins, (frozenset(a.id for a in key),) if key else ())
 
 
 @_related.register
@@ -301,7 +284,7 @@ def _grouped(node: o.Aggregate, calls: Calls, known: Matched, pair: tuple[Any, .
     signs = [(made, sign) for call, made in calls if above.compared and (sign := _sign(call, known, proof)) is not None]
     single = tuple(partial(_signed, proof, made, sign) for made, sign in signs)
     if node.keys and above.compared:
-        single += tuple(partial(_not_null, proof, made) for call, made in calls if _is_there(call, known, proof))
+        single += tuple(partial(not_null, proof.formulas, made) for call, made in calls if _is_there(call, known, proof))
     if not node.keys:
         return Matched(known.sketched, single, pair, (), (frozenset(),))
     keys = tuple(key for key in node.keys if isinstance(key, e.Attribute))

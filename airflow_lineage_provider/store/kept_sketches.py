@@ -6,17 +6,18 @@ import hashlib
 import json
 import logging
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
-from airflow_lineage_provider.errors import RunNotComplete, SketchError
+from airflow_lineage_provider.errors import LineageError, RunNotComplete, SketchError
 from airflow_lineage_provider.records.sketches import SketchUse, StoredSketch
 from airflow_lineage_provider.sketches.sketch import Sketch
 from airflow_lineage_provider.store import catalog, schema
-from airflow_lineage_provider.typed_json import written
+from airflow_lineage_provider.typed_json import read, written
 
 log = logging.getLogger(__name__)
 
@@ -29,8 +30,8 @@ _CUTS_TRIED = 20
 
 
 def save(connection: sa.Connection, run_id: str, made: Sequence[StoredSketch], told: Sequence[SketchUse]) -> None:
-    """Keep sketches of a complete run, in place of its earlier ones and of those of other runs that say the same, and what its record says
-    of them. Of runs that do so at the same time the last one's stay.
+    """Keep sketches of a complete run, in place of its earlier ones and of those of other runs that say the same, and what its record, and
+    theirs, say of them. Of runs that do so at the same time the last one's stay.
 
     :raises RunNotComplete: the run was dropped meanwhile.
     """
@@ -46,9 +47,10 @@ def save(connection: sa.Connection, run_id: str, made: Sequence[StoredSketch], t
         versions = {str(leaf): version for leaf, version in one.versions.items()}
         document = {"run_id": run_id, "binding": list(one.binding), "versions": versions, "created": datetime.now(UTC)}
         connection.execute(_sketches.insert().values(values | document | {"cuts": digests[one.cuts]}))
-    _forget_unused(connection, _superseded(connection, run_id, made))
+    gone = _forget_unused(connection, _superseded(connection, run_id, made))
     _forget_cuts(connection)
     catalog.update_run(connection, run_id, sketches=written(tuple(told)))
+    _say_replaced(connection, gone, told)
 
 
 _DOCUMENTS = ("binding", "versions")
@@ -86,16 +88,37 @@ def _is_as_accurate(connection: sa.Connection, one: StoredSketch, other: str) ->
         return False
 
 
-def _forget_unused(connection: sa.Connection, sketches: Sequence[str]) -> None:
+def _forget_unused(connection: sa.Connection, sketches: Sequence[str]) -> set[str]:
     """Forget sketches but for those through which a run has read, or is about to, and the others of their runs: by them it is told what
-    that run has not read. Whether there is such a run is asked when they are held: then no further one can be noted."""
+    that run has not read. Whether there is such a run is asked when they are held: then no further one can be noted. The runs that had
+    those that are forgotten."""
     if not sketches:
-        return
+        return set()
     connection.execute(sa.select(_sketches.c.id).where(_sketches.c.id.in_(sketches)).order_by(_sketches.c.id).with_for_update())
     other = _sketches.alias("other")
     read = sa.select(other.c.run_id).join(_uses, _uses.c.sketch_id == other.c.id).join(_runs, _runs.c.id == _uses.c.run_id)
     kept = read.where(other.c.id.in_(sketches), _runs.c.status != "failed")
-    connection.execute(_sketches.delete().where(_sketches.c.id.in_(sketches), _sketches.c.run_id.not_in(kept)))
+    gone = _sketches.delete().where(_sketches.c.id.in_(sketches), _sketches.c.run_id.not_in(kept))
+    return set(connection.execute(gone.returning(_sketches.c.run_id)).scalars())
+
+
+def _say_replaced(connection: sa.Connection, runs: Iterable[str], told: Sequence[SketchUse]) -> None:
+    """Have the records of runs whose sketches are gone name those that took their place. One that somebody else changes just now stays."""
+    new = {(one.leaf, one.column): one for one in told if one.state == "captured"}
+    for run_id in sorted(runs):
+        held = sa.select(sa.type_coerce(_runs.c.sketches, sa.Text)).where(_runs.c.id == run_id)
+        text = connection.execute(held.with_for_update(skip_locked=True, key_share=True)).scalar()
+        try:
+            uses = [read(SketchUse, one) for one in json.loads(text or "[]")]
+        except (ValueError, TypeError, LineageError):  # of a record that is damaged nothing is known
+            continue
+        catalog.update_run(connection, run_id, sketches=written(tuple(_replaced(one, new.get((one.leaf, one.column))) for one in uses)))
+
+
+def _replaced(one: SketchUse, new: SketchUse | None) -> SketchUse:
+    if one.state != "captured" or new is None:
+        return one
+    return replace(new, because=f"{one.because}; that of run {new.run_id}, which says the same, has taken its place")
 
 
 def _text(one: StoredSketch) -> str:

@@ -217,6 +217,28 @@ def asked(run: Run, record: Any) -> Any:
     return SimpleNamespace(store=run._lineage.store, recorded=run.plan, record=record)
 
 
+def test_those_that_took_their_place_serve(spark: SparkSession, lineage: Lineage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later run of the same instance captured the same: the first is explained through its sketches, and names them."""
+    first = captured(lineage, BIG)
+    (before,) = first.sketches
+    second = captured(lineage, BIG)
+    assert lineage.store.sketches_of_run(first.id) == []
+    (named,) = lineage.get_run(first.id).sketches
+    assert (named.sketch, named.run_id) == (second.sketches[0].sketch, second.id)
+    assert (named.rows, named.total, named.state) == (before.rows, before.total, "captured")
+    assert "has taken its place" in named.because
+    assert lineage.sketch(named.sketch).sketch.run_id == second.id
+    noted = read_through(monkeypatch)
+    through = told(first.explain("true", verify=True))
+    assert noted[-1]
+    with monkeypatch.context() as patch:
+        read_through(patch, {})
+        assert told(first.explain("true")) == through
+    other = captured(lineage, BIG.replace("> 100", "> 101"), sketches="capture")
+    lineage.drop_sketch(second.sketches[0].sketch)
+    assert own_selections(asked(first, first.record), spark.version) == {}, f"of other constants: {other.id}"
+
+
 def test_a_source_that_a_stored_segment_has_read_is_read_whole(spark: SparkSession, lineage: Lineage) -> None:
     """Beside rows of the whole source a part of it would be neither."""
     run = captured(lineage, QUERIES["a model below"], strategy="function_materialization")

@@ -94,7 +94,7 @@ def test_they_are_those_that_the_run_would_have_captured(lineage: Lineage, store
 
 
 def test_the_columns_may_be_named(lineage: Lineage) -> None:
-    run = lineage.run(BIG, name="named", sketches="use")
+    run = lineage.run(BIG.replace("sum(i_count) > 100", "min(i_count) > 40"), name="named", sketches="use")
     with pytest.raises(PlanError, match="names table loans, which the pipeline does not read; it reads items"):
         run.capture_sketches(sketch_on={"loans": "i_key"})
     with pytest.raises(SketchUnsafe, match="a sketch of i_line of items is not safe"):
@@ -109,7 +109,7 @@ def test_the_columns_may_be_named(lineage: Lineage) -> None:
 
 def test_keys_of_the_run_are_known_later(lineage: Lineage) -> None:
     """What stands behind a group is of one customer where the group is one order."""
-    sql = "SELECT o_key, sum(o_price) AS s FROM orders GROUP BY o_key HAVING sum(o_price) > 480"
+    sql = "SELECT o_key, sum(o_price) AS s FROM orders GROUP BY o_key HAVING min(o_price) > 480"
     with pytest.raises(SketchUnsafe):
         lineage.run(sql, name="no key", sketches="use").capture_sketches(sketch_on={"orders": "o_customer"})
     keyed = lineage.run(sql, name="a key", sketches="use", keys={"orders": ["O_KEY"]})
@@ -117,6 +117,18 @@ def test_keys_of_the_run_are_known_later(lineage: Lineage) -> None:
     assert (found.state, found.column) == ("captured", "o_customer")
     (used,) = lineage.run(sql, name="a key", sketches="use", keys={"orders": ["o_key"]}, verify_sketches=True).sketches
     assert (used.state, used.sketch) == ("used", found.sketch)
+
+
+def test_who_names_no_key_does_not_rely_on_one(lineage: Lineage) -> None:
+    """The proof hangs on a key that is none: of two rows of a customer one would be in another fragment."""
+    sql = "SELECT o_customer, min(o_price) AS s FROM orders GROUP BY o_customer HAVING min(o_price) > 100"
+    keyed = {"keys": {"orders": ["o_customer"]}}
+    (wrong,) = lineage.run(sql, name="wrong", sketches="capture", sketch_on={"orders": "o_price"}, **keyed).sketches  # type: ignore[arg-type]
+    assert wrong.state == "captured"
+    (unused,) = lineage.run(sql, name="right", sketches="use", verify_sketches=True).sketches
+    assert (unused.state, unused.because) == ("unused", "no sketch was captured of a run of this pipeline")
+    (used,) = lineage.run(sql, name="wrong again", sketches="use", **keyed).sketches  # type: ignore[arg-type]
+    assert used.state == "used", "the claim is its own"
 
 
 def test_what_cannot_be_captured(spark: SparkSession, lineage: Lineage, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from airflow_lineage_provider.plan.pipeline import Pipeline
 from airflow_lineage_provider.sketches.columns import SafeColumn, canonical, safe_columns
 from airflow_lineage_provider.sketches.partition import Partition
+from airflow_lineage_provider.sketches.statistics import ColumnBounds
 from airflow_lineage_provider.sketches.template import why_another_time
 from tests.oracle import evaluate
 from tests.oracle import query as q
@@ -166,18 +167,26 @@ def is_key(data: q.Data, at: int) -> bool:
     return None not in values and len(set(values)) == len(values)
 
 
+def bounds_of(given: list[dict[str, q.Data]]) -> dict[tuple[int, str], ColumnBounds]:
+    """What statistics would say of the numbers of some tables, of all of which they hold."""
+    found = {}
+    for name in given[0]:
+        for at, column in ((1, "k"), (2, "v")):
+            values = [row[at] for leaves in given for row in leaves[name].rows]
+            there = [value for value in values if value is not None]
+            least, most = (str(min(there)), str(max(there))) if there else (None, None)
+            found[int(name.split("@")[1]), column] = ColumnBounds(least, most, len(there) < len(values))
+    return found
+
+
 def judged(node: q.Node, given: list[dict[str, q.Data]], random: Random) -> list[SafeColumn] | None:
     """What the prover says; now and then with statistics and keys, which then hold of all the tables."""
     try:
         plan = planned(node, given[0])
     except NoPlan:
         return None
-    bounds, keys = {}, {}
-    if random.random() < 0.5:
-        for name in given[0]:
-            for at, column in ((1, "k"), (2, "v")):
-                found = [row[at] for leaves in given for row in leaves[name].rows if row[at] is not None]
-                bounds[int(name.split("@")[1]), column] = (str(min(found)), str(max(found))) if found else (None, None)
+    bounds = bounds_of(given) if random.random() < 0.5 else {}
+    keys = {}
     unique = all(is_key(leaves[name], 1) for leaves in given for name in leaves)
     if random.random() < (0.6 if unique else 0.3):
         key = "k" if unique else "rid"

@@ -15,13 +15,13 @@ COLUMNS = (("rid", "int"), ("k", "int"), ("v", "int"), ("s", "string"))
 INT, TEXT = "int", "string"
 
 
-def tables(random: Random, names: Sequence[str], least: int, *, unique: bool = False) -> dict[str, q.Data]:
-    """Few rows of few values; no number is below ``least``. ``unique``: k is a key."""
+def tables(random: Random, names: Sequence[str], least: int, *, unique: bool = False, full: bool = False) -> dict[str, q.Data]:
+    """Few rows of few values; no number is below ``least``. ``unique``: k is a key; ``full``: no value is NULL."""
     found = {}
     for at, name in enumerate(names):
         rows = []
         for number in range(random.choice((0, 2, 4, 6, 8, 8))):
-            nothing = random.random() < 0.5
+            nothing = random.random() < 0.5 and not full
             k = number if unique else random.choice((0, 1, 1, 2, None if nothing else 2))
             v = random.choice((least, 0, 1, 2, 3, 5, None if nothing else 4))
             rows.append((100 * (at + 1) + number, k, v, random.choice(("a", "b", "c", None if nothing else "d"))))

@@ -19,10 +19,11 @@ from airflow_lineage_provider.plan.pipeline import Pipeline
 from airflow_lineage_provider.sketches import appends
 from airflow_lineage_provider.sketches.appends import AppendRule, append_rule
 from airflow_lineage_provider.sketches.partition import Partition
+from airflow_lineage_provider.sketches.statistics import ColumnBounds
 from tests.oracle import evaluate
 from tests.oracle import query as q
 from tests.oracle.row import Ambiguous
-from tests.sketches.against import accurate, over_sketch, partitions, values_of
+from tests.sketches.against import accurate, bounds_of, over_sketch, partitions, values_of
 from tests.sketches.drawn import COLUMNS, Drawer, tables
 from tests.sketches.planned import NoPlan, apart, planned
 from tests.sketches.test_golden import table
@@ -31,7 +32,7 @@ pytest.importorskip("z3")
 
 EXAMPLES = int(os.environ.get("SKETCH_EXAMPLES", "0"))
 SEED = int(os.environ.get("FUZZ_SEED", "0"))
-SAMPLE, BLOCK = 100, 500
+SAMPLE, BLOCK = 200, 500
 Leaves = dict[str, q.Data]
 
 
@@ -181,14 +182,16 @@ class Grouping(Drawer):
 
     def query(self, depth: int) -> q.Node:
         shape = self.random.random()
-        if shape < 0.3:
+        if shape < 0.12:
+            return first(q.Aggregate(self.node(0), (q.Col(1),), (q.Call("sum", q.Col(2)),)), self.random.choice((1, 2)))
+        if shape < 0.22:
             return super().query(depth)
         if shape < 0.45:
             rows = self.random.choice((self.filter, self.join, self.semi))(2)
             return rows if self.random.random() < 0.4 else self.first_of(rows if self.random.random() < 0.3 else self.node(0))
         child: q.Node = self.node(self.random.choice((0, 0, 1, 2)))
         argument = self.column(child, "int")
-        if self.random.random() < 0.7:
+        if self.random.random() < 0.5:
             child = q.Filter(child, q.Op("<=", (number(0), argument)))
         columns = [at for at, one in enumerate(self.types(child)) if one in ("int", "string")]
         keys = tuple(q.Col(at) for at in self.random.sample(columns, self.random.choice((1, 1, 2)) if len(columns) > 1 else 1))
@@ -206,6 +209,13 @@ class Grouping(Drawer):
         return q.TopK(q.Project(child, tuple(q.Col(at) for at in reversed(range(width)))), self.random.choice((1, 1, 2)), 0, descending)
 
 
+def appended(random: Random, names: Leaves, least: int, lower: int, full: bool) -> tuple[Leaves, q.Data]:
+    """Tables, and rows that come to one of them, of which no number is below ``lower`` (`tables` says what is drawn)."""
+    made, (new,) = tables(random, ("t0", "t1"), least, full=full), tables(random, ("t0",), lower, full=full).values()
+    added = replace(new, rows=tuple((row[0] + 1000, *row[1:]) for row in new.rows[: random.choice((1, 2, 8))]))
+    return {one: made[one.split("@")[0]] for one in names}, added
+
+
 def checked(seed: int, told: Counter[str]) -> Iterator[str]:
     """One random query over some random tables, to one of which rows are added; what is wrong."""
     random = Random(seed)
@@ -217,15 +227,19 @@ def checked(seed: int, told: Counter[str]) -> Iterator[str]:
         return
     told["plans"] += 1
     keys = {leaf_of(one): ("rid",) for one in names} if random.random() < 0.3 else {}
-    found = {column: append_rule(pipeline, leaf_of(name), column, keys=keys) for column, _ in COLUMNS}
+    least, full = (0, True) if random.random() < 0.5 else (random.choice((0, -3)), False)
+    lower = -3 if random.random() < 0.2 else least
+    drawn = [appended(random, names, least, lower, full) for _ in range(4)]
+    whole = [{**old, name: replace(old[name], rows=old[name].rows + added.rows)} for old, added in drawn]
+    bounds = bounds_of(whole) if random.random() < 0.5 else {}
+    found = {column: append_rule(pipeline, leaf_of(name), column, bounds=bounds, keys=keys) for column, _ in COLUMNS}
     rules = {column: rule for column, rule in found.items() if isinstance(rule, AppendRule)}
     told["with a rule"] += bool(rules)
     told.update({rule.name: 1 for rule in rules.values()})
-    for _ in range(4 if rules else 0):
-        least = random.choice((0, -3))
-        made, (new,) = tables(random, ("t0", "t1"), least), tables(random, ("t0",), least).values()
-        old = {one: made[one.split("@")[0]] for one in names}
-        added = replace(new, rows=tuple((row[0] + 1000, *row[1:]) for row in new.rows[: random.choice((1, 2, 8))]))
+    told["by bounds"] += bool(bounds) and any(
+        isinstance(append_rule(pipeline, leaf_of(name), column, keys=keys), str) for column in rules
+    )  # fmt: skip
+    for old, added in drawn if rules else ():
         for column, rule in rules.items():
             try:
                 yield from (f"seed {seed}: {text}" for text in wrong(node, old, name, added, column, rule, random, told))
@@ -245,6 +259,7 @@ def test_with_new_rows_a_sketch_loses_nothing(block: int) -> None:
     assert told["with a rule"] >= 0.15 * told["plans"]
     for rule in ("linear", "groups", "order", "order of groups"):
         assert told[f"{rule} checks with another result"] > 0
+    assert told["by bounds"] > 0
 
 
 # --- without a rule ----------------------------------------------------------------------------------------------------
@@ -300,6 +315,22 @@ def test_each_rule_is_needed(rule: str, monkeypatch: pytest.MonkeyPatch) -> None
     assert not violations()
     without(monkeypatch)
     assert violations()
+
+
+def test_statistics_are_of_the_version_with_the_new_rows() -> None:
+    """Of the old rows no number is below 0: a sum can only grow by rows like these, and by the new row it does not."""
+    query, old = apart(first(by_group("sum")), {"t": table("g x f", (1, 5, 1), (2, 4, 2))})
+    added = added_to(old["t@0"], (1, -3, 1))
+    whole = {"t@0": replace(old["t@0"], rows=old["t@0"].rows + added.rows)}
+
+    def known(leaves: Leaves) -> dict[tuple[int, str], ColumnBounds]:
+        found = [row[2] for row in leaves["t@0"].rows]
+        return {(0, "x"): ColumnBounds(str(min(found)), str(max(found)), has_null=False)}
+
+    rule = append_rule(pipeline_of(query, old), 0, "g", bounds=known(old))
+    assert isinstance(rule, AppendRule)
+    assert list(wrong(query, old, "t@0", added, "g", rule, Random(1), Counter()))
+    assert isinstance(append_rule(pipeline_of(query, old), 0, "g", bounds=known(whole)), str)
 
 
 def test_no_other_source_may_be_read_through_a_sketch() -> None:

@@ -77,9 +77,10 @@ def fit(pipeline: Pipeline, stored: list[StoredSketch]) -> Sketching:
     """What a run of the pipeline does where a store has these sketches."""
     sources = {one.leaf: SimpleNamespace(source=one) for one in all_operators(pipeline.plan) if isinstance(one, o.Source)}
     for one in sources.values():
-        one.primary_key = ()
+        one.primary_key, one.version = (), None
     stands_in: Any = SimpleNamespace(
-        request=None, captured=SimpleNamespace(pipeline=pipeline), recorded=SimpleNamespace(sources=sources), named={},
+        request=None, captured=SimpleNamespace(pipeline=pipeline), named={},
+        recorded=SimpleNamespace(sources=sources, plan=SimpleNamespace(conf=())),
         instance=instance_of(pipeline), versions=dict.fromkeys(sources, "now"),
     )  # fmt: skip
     store: Any = SimpleNamespace(ask=lambda *_: stored)

@@ -14,6 +14,7 @@ from airflow_lineage_provider.plan.pipeline import Pipeline
 from airflow_lineage_provider.plan.walk import children, map_expressions, transform_up
 from airflow_lineage_provider.sketches.columns import SafeColumn, safe_columns
 from airflow_lineage_provider.sketches.partition import Partition
+from airflow_lineage_provider.sketches.statistics import ColumnBounds
 from tests.oracle import evaluate
 from tests.oracle import query as q
 from tests.sketches.against import Counted, accurate, compared, over_sketch, values_of
@@ -113,9 +114,11 @@ def test_the_papers_cities_by_sum() -> None:
     found = verdicts(top_by("sum", positive), {"cities": CITIES})
     assert (found["cities.popden"].safe, found["cities.popden"].rule, found["cities.state"].safe) == (True, "limit", True)
     assert forced(top_by("sum", positive), {"cities": CITIES}, "cities", "popden", DENSITIES) == ({(11000, "CA")},) * 2
-    known = {"bounds": {(0, "popden"): ("2000", "7000")}}
+    known = {"bounds": {(0, "popden"): ColumnBounds("2000", "7000")}}
     first = verdicts(top_by("sum"), {"cities": CITIES}, **known)["cities.popden"]
     assert (first.safe, first.counter[0][2]) == (False, "NULL")
+    known = {"bounds": {(0, "popden"): ColumnBounds("2000", "7000", has_null=False)}}
+    assert verdicts(top_by("sum"), {"cities": CITIES}, **known)["cities.popden"].safe
 
 
 def two_keys(*rows: tuple[object, ...]) -> dict[str, q.Data]:
@@ -171,7 +174,7 @@ def test_a_sum_of_nothing() -> None:
     """E6: HAVING sum(a) IS NULL: the part without the number is NULL, and the group is not."""
     tables = two_keys((1, None, 1), (1, 3, 2), (2, None, 1))
     node = having("sum", q.Op("is_null", (q.Col(1),)), None)
-    assert not verdicts(node, tables, bounds={(0, "x"): ("0", "9")})["t.f"].safe
+    assert not verdicts(node, tables, bounds={(0, "x"): ColumnBounds("0", "9")})["t.f"].safe
     assert forced(node, tables, "t", "f", F) == ({(2, None)}, {(1, None), (2, None)})
 
 

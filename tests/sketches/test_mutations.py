@@ -20,10 +20,11 @@ from airflow_lineage_provider.plan.walk import all_operators, operators
 from airflow_lineage_provider.sketches import aggregation, columns, keys, order, reuse, safety
 from airflow_lineage_provider.sketches.formula import Formulas
 from airflow_lineage_provider.sketches.proof import Above, NotSafe, Proof
+from airflow_lineage_provider.sketches.statistics import ColumnBounds, source_facts
 from tests.oracle import evaluate
 from tests.oracle import query as q
-from tests.sketches import beside, tied
-from tests.sketches.against import Counted, check, compared
+from tests.sketches import beside, test_reuse, tied
+from tests.sketches.against import Counted, bounds_of, check, compared
 from tests.sketches.planned import apart, planned
 from tests.sketches.test_reuse import wrong
 
@@ -93,6 +94,13 @@ def no_nulls(patch: Patch) -> None:
     patch.setattr(order, "_before", lambda key, one, other, proof: one.value < other.value if key.ascending else one.value > other.value)
     patch.setattr(Formulas, "_true", lambda self, found: found.value)
     patch.setattr(Formulas, "alike", lambda self, one, other: one.value == other.value)
+
+
+def statistics_forget_null(patch: Patch) -> None:
+    def facts(node: o.Source, bounds: Any, formulas: Formulas) -> Any:
+        return source_facts(node, {at: one._replace(has_null=False) for at, one in bounds.items()}, formulas)
+
+    patch.setattr(safety, "source_facts", facts)
 
 
 def needs_no_rows(patch: Patch) -> None:
@@ -226,6 +234,7 @@ MUTATIONS: dict[str, tuple[Callable[[Patch], None], Queried]] = {
         (q.Filter(q.Aggregate(MIN_OF_H, (q.Col(0),), (q.Call("count", where=more(q.Col(2), 3)),)), more(q.Col(1), 0)), WITH_H),
     ),
     "no NULLs": (no_nulls, (first(True, by_group("sum")), {"t": rows((1, 5, 1), (1, None, 2), (2, 7, 2))})),
+    "statistics forget NULL": (statistics_forget_null, (first(True, by_group("sum")), {"t": rows((1, 5, 1), (1, None, 2), (2, 7, 2))})),
     "outer join": (
         never_raised("outer join"),
         (
@@ -283,7 +292,7 @@ def violations(queried: Queried) -> list[str]:
     """What the oracle has against the columns that the prover calls safe; no number of the tables is below those that are there."""
     node, leaves = apart(*queried)
     least = {name: min(row[2] for row in data.rows if row[2] is not None) for name, data in leaves.items()}
-    bounds = {(int(name.split("@")[1]), "x"): (str(bound), None) for name, bound in least.items()}
+    bounds = {(int(name.split("@")[1]), "x"): ColumnBounds(str(bound)) for name, bound in least.items()}
     plan = planned(node, leaves)
     found = columns.safe_columns(Pipeline(plan=plan, names=tuple(f"c{at}" for at in range(len(plan.output)))), bounds=bounds)
     result = evaluate.rows(node, leaves)
@@ -327,6 +336,15 @@ def other_constants(seed: int) -> list[str]:
     return list(wrong(seed, Counter()))
 
 
+def statistics_without(module: Any, change: Callable[[ColumnBounds], ColumnBounds]) -> Callable[[Patch], None]:
+    """Statistics that say more than holds."""
+    return lambda patch: patch.setattr(module, "bounds_of", lambda given: {at: change(one) for at, one in bounds_of(given).items()})
+
+
+def at_least_one(one: ColumnBounds) -> ColumnBounds:
+    return one._replace(least="1")
+
+
 def groups_above_limits_are_whole(patch: Patch) -> None:
     is_whole = reuse._Containment._is_whole
     patch.setattr(reuse._Containment, "_is_whole", lambda self, group, below: is_whole(self, replace(group, is_cut=False), below))
@@ -336,6 +354,7 @@ DRAWN: dict[str, tuple[Callable[[Patch], None], Callable[[int], list[str]], int]
     "a tie is missed": (lambda patch: patch.setattr(keys, "_is_named", named_by_any_equality), one_source, 411),
     "sketches of two runs": (lambda patch: patch.setattr(beside, "cut_together", of_any_run), several_sources, 32),
     "groups above a limit": (groups_above_limits_are_whole, other_constants, 379),
+    "statistics of rows that are not there": (statistics_without(test_reuse, at_least_one), other_constants, 968),
     "rows that tie are not counted": (lambda patch: patch.setattr(tied, "in_place", lambda *_: True), one_source, 2),
 }
 """What is weaker, the series that finds it out, and the seed of a query that does."""

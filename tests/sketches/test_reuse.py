@@ -23,7 +23,7 @@ from airflow_lineage_provider.sketches.template import instance_of
 from tests.oracle import evaluate
 from tests.oracle import query as q
 from tests.oracle.row import Ambiguous
-from tests.sketches.against import SPARK_TYPES, accurate, over_sketch, values_of
+from tests.sketches.against import accurate, bounds_of, over_sketch, partitions, values_of
 from tests.sketches.drawn import Drawer, tables
 from tests.sketches.planned import NoPlan, apart, planned
 from tests.sketches.test_golden import CITIES, table
@@ -252,7 +252,9 @@ def wrong(seed: int, told: Counter[str]) -> Iterator[str]:
     old = other_constants(new, random)
     if old == new:
         return
-    given = [{name: made[name.split("@")[0]] for name in names} for made in (tables(random, ("t0", "t1"), 0) for _ in range(4))]
+    full = random.random() < 0.3
+    drawn = (tables(random, ("t0", "t1"), 0, full=full) for _ in range(4))
+    given = [{name: made[name.split("@")[0]] for name in names} for made in drawn]
     try:
         pipeline, before = pipeline_of(new, given[0]), instance_of(pipeline_of(old, given[0]))
     except NoPlan:
@@ -260,16 +262,18 @@ def wrong(seed: int, told: Counter[str]) -> Iterator[str]:
     if instance_of(pipeline).template != before.template:
         return
     told["pairs"] += 1
-    if why_not_reused(pipeline, before.binding):
+    bounds = bounds_of(given) if random.random() < 0.5 else {}
+    if why_not_reused(pipeline, before.binding, bounds=bounds):
         return
     told["reused"] += 1
+    told["reused by bounds"] += bool(bounds and why_not_reused(pipeline, before.binding))
     told["reused with groups"] += any(isinstance(one, q.Aggregate) for one in q.nodes(new))
     told["reused above a limit"] += any(isinstance(one, q.TopK) for node in q.nodes(new) for one in q.children(node))
     for leaves in given:
         yield from not_contained(seed, new, old, leaves, told)
-    for safe in (one for one in safe_columns(pipeline) if one.safe and not one.why_not_of(None)):
+    for safe in (one for one in safe_columns(pipeline, bounds=bounds) if one.safe and not one.why_not_of(None)):
         for leaves in given:
-            yield from compared(seed, new, old, leaves, safe, told)
+            yield from compared(random, seed, new, old, leaves, safe, told)
 
 
 def not_contained(seed: int, new: q.Node, old: q.Node, leaves: dict[str, q.Data], told: Counter[str]) -> Iterator[str]:
@@ -284,23 +288,30 @@ def not_contained(seed: int, new: q.Node, old: q.Node, leaves: dict[str, q.Data]
         yield f"seed {seed}: {sorted(behind - before)} are not behind the old result\nnew {new}\nold {old}\n{leaves}"
 
 
-def compared(seed: int, new: q.Node, old: q.Node, leaves: dict[str, q.Data], safe: Any, told: Counter[str]) -> Iterator[str]:
+def compared(
+    random: Random, seed: int, new: q.Node, old: q.Node, leaves: dict[str, q.Data], safe: Any, told: Counter[str]
+) -> Iterator[str]:
+    """The sketches of the old query, cut at random and with more than they need, over which the new one gives other rows."""
     name = next(one for one in leaves if one.endswith(f"@{safe.leaf}"))
     data = leaves[name]
-    at = [column for column, _ in data.columns].index(safe.column)
-    values = sorted({row[at] for row in data.rows if row[at] is not None and row[at] == row[at]})
-    partition = Partition(type=SPARK_TYPES[dict(data.columns)[safe.column]], cuts=tuple(values))
     try:
         expected, before = values_of(evaluate.rows(new, leaves)), evaluate.rows(old, leaves)
-        part = over_sketch(data, safe.column, partition, accurate(before, name, data, safe.column, partition))
-        if len(part.rows) == len(data.rows):
-            return
-        told["checks"] += 1
-        found = values_of(evaluate.rows(new, {**leaves, name: part}))
     except Ambiguous:
         return
-    if found != expected:
-        yield f"seed {seed}: {safe}\nnew {new}\nold {old}\n{data.rows}: {found} and not {expected}"
+    for partition in partitions(random, data, safe.column):
+        least = accurate(before, name, data, safe.column, partition)
+        more = frozenset(one for one in range(partition.count) if random.random() < 0.3)
+        for fragments in {least, least | more}:
+            part = over_sketch(data, safe.column, partition, fragments)
+            if len(part.rows) == len(data.rows):
+                continue
+            try:
+                found = values_of(evaluate.rows(new, {**leaves, name: part}))
+            except Ambiguous:
+                continue
+            told["checks"] += 1
+            if found != expected:
+                yield f"seed {seed}: {safe}\nnew {new}\nold {old}\n{data.rows}: {found} and not {expected}"
 
 
 @pytest.mark.parametrize("block", range(-(-EXAMPLES // BLOCK) if EXAMPLES else 1))
@@ -318,6 +329,7 @@ def test_a_reused_sketch_loses_nothing(block: int) -> None:
     assert told["reused with groups"] > 0
     assert told["reused above a limit"] > 0
     assert told["contained"] > 0
+    assert told["reused by bounds"] > 0
 
 
 def alike(floor: int) -> q.Node:

@@ -75,6 +75,18 @@ def test_a_later_run_of_the_same_instance_takes_the_place_of_an_earlier_one(stor
     assert kept(store, template) == [(first, 0), (second, 0), (second, 1)], "of the other column there is none but the other's"
 
 
+def test_the_record_of_the_earlier_run_names_what_took_the_place(store: Store, complete: Complete, template: str) -> None:
+    first, second = complete(), complete()
+    for run in (first, second):
+        made = sketch(run, template)
+        about = {"leaf": 0, "table": "t0", "column": "k", "because": f"why {run}"}
+        store.save_sketches(run, [made], [SketchUse(**about, state="captured", sketch=made.id, run_id=run)])  # type: ignore[arg-type]
+    (named,) = store.run(first).sketches
+    assert (named.sketch, named.run_id) == (f"{second}0k", second)
+    assert named.because == f"why {first}; that of run {second}, which says the same, has taken its place"
+    assert store.run(second).sketches[0].because == f"why {second}"
+
+
 @pytest.mark.parametrize("other", [{"column": "v"}, {"least": 4}, {"versions": "before"}, {"template": "another"}])
 def test_what_says_something_else_stays(store: Store, complete: Complete, template: str, other: dict[str, str]) -> None:
     first, second = complete(), complete()
