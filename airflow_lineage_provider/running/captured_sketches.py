@@ -13,7 +13,7 @@ from airflow_lineage_provider.plan.walk import operators
 from airflow_lineage_provider.records.sketches import SketchUse
 from airflow_lineage_provider.running.asked_sketches import Asked, Sketching, bounds_of, named_columns, primary_keys, sources_of, unused
 from airflow_lineage_provider.sketches import cuts
-from airflow_lineage_provider.sketches.choice import chosen
+from airflow_lineage_provider.sketches.choice import KnownColumns, chosen, keys_in, values_in
 from airflow_lineage_provider.sketches.columns import canonical, safe_columns
 from airflow_lineage_provider.sketches.cuts import RowGroup
 from airflow_lineage_provider.sketches.template import why_another_time
@@ -44,12 +44,16 @@ def columns_to_capture(
     :raises SketchUnsafe, EnvironmentProblem: as `to_capture`.
     """
     sources = recorded.sources
-    judged = [one for one in safe_columns(pipeline, bounds=bounds_of(recorded), keys=keys) if one.leaf in sources]
-    clustering = {} if named.keys() >= sources.keys() else _clustering(recorded)
+    bounds = bounds_of(recorded)
+    judged = [one for one in safe_columns(pipeline, bounds=bounds, keys=keys) if one.leaf in sources]
     plan = canonical(pipeline.plan)
+    types = {(one.leaf, one.column): one.type for one in judged}
+    likely = keys_in(plan) | {(leaf, column): 0 for leaf, columns in keys.items() for column in columns}
+    clustering = {} if named.keys() >= sources.keys() else _clustering(recorded)
+    known = KnownColumns(clustering, likely, values_in(bounds, types))
     tied = {one.leaf for one in judged if one.ties and limit_to_count(plan, one.leaf) is not None}
     uses, capture = [], {}
-    for leaf, found in chosen(judged, named, clustering, tied).items():
+    for leaf, found in chosen(judged, named, known, tied).items():
         problem = found if isinstance(found, str) else why_another_time(plan, frozenset({leaf}))
         if isinstance(found, str) or problem:
             uses.append(unused(sources[leaf], problem))
@@ -76,13 +80,15 @@ def capture_later(recorded: RecordedPlan, sketch_on: Mapping[str, SketchOn], ins
 
 
 def _clustering(recorded: RecordedPlan) -> dict[tuple[int, str], float]:
-    found = {}
+    found: dict[tuple[int, str], float] = {}
     for one in sources_of(recorded):
         for column, bounds in in_footers(one.source, one.files.values()).bounds.items():
             try:
                 found[one.source.leaf, column] = cuts.clustering([RowGroup(*each) for each in bounds])
             except TypeError:  # values that have no order
                 continue
+        # A value is in one folder: nothing skips better.
+        found |= {(one.source.leaf, column): 0.0 for column in one.source.relation.partition_columns if column in one.source.columns}
     return found
 
 

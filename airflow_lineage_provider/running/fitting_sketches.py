@@ -23,7 +23,7 @@ from airflow_lineage_provider.running.asked_sketches import Asked, Sketching, un
 from airflow_lineage_provider.sketches import kept_cuts
 from airflow_lineage_provider.sketches.appends import AppendRule, append_rule
 from airflow_lineage_provider.sketches.choice import why_not
-from airflow_lineage_provider.sketches.columns import canonical, safe_columns
+from airflow_lineage_provider.sketches.columns import SafeColumn, canonical, safe_columns
 from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.reuse import why_not_reused
 from airflow_lineage_provider.sketches.sketch import Sketch
@@ -105,8 +105,8 @@ class _Fitting:
     store: RunStore
     contained: dict[Binding, str] = field(default_factory=dict)
     """Why an instance's sketches do not serve, by its constants."""
-    safe: dict[tuple[int, str], str] = field(default_factory=dict)
-    """Why a column is not safe for this instance, by leaf and name."""
+    safe: dict[tuple[int, str], SafeColumn] = field(default_factory=dict)
+    """Columns, judged for this instance, by leaf and name."""
     rules: dict[tuple[int, str], AppendRule | str] = field(default_factory=dict)
     """By which rule a sketch serves after an append, or why by none, by leaf and column."""
 
@@ -172,8 +172,8 @@ class _Fitting:
             return self._selected(source, one, _SAME)
         try:
             problem = self._why_not_reused(one)
-        except EnvironmentProblem as missing:
-            problem = str(missing)
+        except (EnvironmentProblem, SketchError) as wrong:
+            problem = str(wrong)
         if problem:
             return _Fit(unused(source, f"the sketches that there are ({count}) are of other constants: {problem}", one.column))
         return self._selected(source, one, _OTHER)
@@ -186,8 +186,9 @@ class _Fitting:
         column = (one.leaf, one.column)
         if column not in self.safe:
             (judged,) = safe_columns(self.asked.captured.pipeline, bounds=self.asked.bounds, keys=self.asked.keys, only=[column])
-            self.safe[column] = why_not(judged) or judged.why_not_of(None)
-        return self.safe[column]
+            self.safe[column] = judged
+        found = self.safe[column]
+        return why_not(found) or found.why_not_of(None) or found.why_not_cut(kept_cuts.from_bytes(one.cuts).cuts if found.aligned else ())
 
     def _changed_leaves(self, one: StoredSketch) -> set[int]:
         """The sources that are of other versions than the sketch's."""

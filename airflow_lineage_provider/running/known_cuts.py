@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from airflow_lineage_provider.sketches import cuts
 from airflow_lineage_provider.sketches.cuts import RowGroup
 from airflow_lineage_provider.sketches.kept_cuts import KeptCuts
 from airflow_lineage_provider.sketches.partition import Partition
+from airflow_lineage_provider.sketches.steps import aligned
 from airflow_lineage_provider.sources.row_groups import InFooters, in_footers
 
 if TYPE_CHECKING:
@@ -37,13 +38,14 @@ class KnownCuts:
         """The user's cuts; else those that earlier sketches have; else those at the bounds of row groups of clustered files, or at equal
         distances between those of dense numbers. None where nobody knows any.
 
-        :raises SketchError: the user's are none.
+        :raises SketchError: the user's are none, or are such as the proof is not of.
         """
         on = self.column.on
         if on.cuts is not None:
             given = KeptCuts(partition=Partition(type=self.column.safe.type, cuts=tuple(on.cuts)))
-            return next((one for one in self._of_earlier if one.partition == given.partition), given)
-        return next((one for one in self._of_earlier if one.asked == on.fragments), None) or self._of_footers()
+            return self._aligned(next((one for one in self._of_earlier if one.partition == given.partition), given))
+        found = next((one for one in self._of_earlier if one.asked == on.fragments), None) or self._of_footers()
+        return None if found is None else self._aligned(found)
 
     def read(self, values: ColumnValues) -> KeptCuts:
         """Those that are known; else a value a fragment, or percentiles of a sample.
@@ -54,7 +56,17 @@ class KnownCuts:
             return self.known
         fragments, few = self.column.on.fragments, self.column.on.column in self._footers.in_no_file
         found = cuts.of_column(values, self._footers.rows, self.column.safe.type, fragments, few=few)
-        return KeptCuts(partition=found, asked=fragments)
+        return self._aligned(KeptCuts(partition=found, asked=fragments))
+
+    def _aligned(self, found: KeptCuts) -> KeptCuts:
+        """Without cuts that the proof is not of."""
+        safe = self.column.safe
+        problem = safe.why_not_cut(found.partition.cuts)
+        if not problem:
+            return found
+        if self.column.on.cuts is not None:
+            raise SketchError(problem)
+        return KeptCuts(partition=replace(found.partition, cuts=aligned(found.partition.cuts, safe.aligned)), asked=found.asked)
 
     @cached_property
     def _footers(self) -> InFooters:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
@@ -29,6 +31,9 @@ from airflow_lineage_provider.sketches.proof import Above, Counter, NotSafe, Pro
 from airflow_lineage_provider.sketches.safety import relate
 from airflow_lineage_provider.sketches.solver import TIMEOUT_MS
 from airflow_lineage_provider.sketches.statistics import Bounds, texts_of
+from airflow_lineage_provider.sketches.steps import aligned, step_of
+
+Steps = Mapping[int, tuple[tuple[e.Expression, str], ...]]
 
 PASSES: tuple[Callable[[o.Plan], o.Plan], ...] = (
     unique_attributes, canonical_aggregates, scalar_subqueries, canonical_windows, pull_out_udfs,
@@ -45,8 +50,9 @@ class SafeColumn:
 
     ``rule`` and ``operator`` decided it; ``because`` says why in words, and ``counter`` has values for which an unsafe one goes wrong.
     ``ties``: where rows tie, plain runs may differ, and the run over a sketch gives one of the right answers, if all rows that tie at the
-    limit are in the sketch. ``needs_rows``: only if the result that the sketch was taken of has rows; ``needs_fewer``: only if it has fewer
-    than so many, so that the limit which is the pipeline's last step cut none.
+    limit are in the sketch. ``aligned``: only for cuts where steps of these functions begin (`steps`). ``needs_rows``: only if the result
+    that the sketch was taken of has rows; ``needs_fewer``: only if it has fewer than so many, so that the limit which is the pipeline's
+    last step cut none.
     """
 
     leaf: int
@@ -61,7 +67,14 @@ class SafeColumn:
     ties: bool = False
     needs_rows: bool = False
     needs_fewer: int | None = None
+    aligned: tuple[str, ...] = ()
     ms: float = 0.0
+
+    def why_not_cut(self, cuts: Sequence[Any]) -> str:
+        """Why a sketch with such cuts is not safe, though the column is; empty where it is."""
+        if not self.aligned or len(aligned(cuts, self.aligned)) == len(cuts):
+            return ""
+        return f"it is safe only where each cut begins a step of {' and of '.join(self.aligned)}"
 
     def why_not_of(self, rows: int | None) -> str:
         """Why a sketch of a result with so many rows is not safe, though the column is; empty where it is."""
@@ -141,17 +154,22 @@ class Question:
         rule, operator = _decided(proof)
         fewer = None if proof.uncut is None else proof.uncut.count
         return SafeColumn(
-            *name, True, rule, operator, _WHY[rule], ties=proof.ties, needs_rows=proof.needs_rows, needs_fewer=fewer, ms=ms()
+            *name, True, rule, operator, _WHY[rule], ties=proof.ties, needs_rows=proof.needs_rows, needs_fewer=fewer,
+            aligned=tuple(sorted(proof.aligned)), ms=ms(),
         )  # fmt: skip
 
     def _proved_somehow(self, leaf: int, column: str) -> Proof:
-        """The proof that a column is safe, whatever the result; else for a result of which a limit without an order cuts nothing.
+        """The proof that a column is safe, whatever the result and the cuts; else for cuts where steps of a function begin, or for a result
+        of which a limit without an order cuts nothing.
 
-        :raises NotSafe: there is none; of both it says why not whatever the result.
+        :raises NotSafe: there is none; of all it says why not whatever the result and the cuts.
         """
         try:
             return self._proved(leaf, column)
         except NotSafe as error:
+            if self.steps:
+                with suppress(NotSafe):
+                    return self._proved(leaf, column, steps=self.steps)
             limit = last_limit(self.plan)
             if limit is None or error.node is not limit:
                 raise
@@ -160,16 +178,27 @@ class Question:
             except NotSafe:
                 raise error from None
 
-    def _proved(self, leaf: int, column: str, uncut: o.Limit | None = None) -> Proof:
-        """The proof that a column is safe; where the result has fewer rows than the last limit takes, if that is given for ``uncut``.
+    def _proved(self, leaf: int, column: str, uncut: o.Limit | None = None, steps: Steps | None = None) -> Proof:
+        """The proof that a column is safe; where the result has fewer rows than the last limit takes, if that is given for ``uncut``; for
+        cuts where ``steps`` begin, if there are such.
 
         :raises NotSafe: there is none.
         """
         with ONE_AT_A_TIME:
             copies = self._copies(leaf, column)
-            proof = Proof(self.formulas.again(), copies, leaf, self.bounds, self.keys, self.timeout_ms, uncut=uncut)
+            proof = Proof(self.formulas.again(), copies, leaf, self.bounds, self.keys, self.timeout_ms, uncut=uncut, steps_of=steps or {})
             relate(self.plan, Above(), proof)
             return proof
+
+    @cached_property
+    def steps(self) -> Steps:
+        """By column the functions that go up in steps over it."""
+        zone = dict(self.pipeline.conf).get("spark.sql.session.timeZone")
+        found: dict[int, dict[e.Expression, str]] = {}
+        for part in (part for node in operators(self.plan) for own in own_expressions(node) for part in expressions_in(own)):
+            if isinstance(part, e.Call) and (step := step_of(part, zone)) is not None:
+                found.setdefault(step[0].id, {})[part] = step[1]
+        return {column: tuple(steps.items()) for column, steps in found.items()}
 
     @cached_property
     def formulas(self) -> Formulas:

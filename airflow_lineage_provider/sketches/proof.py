@@ -57,6 +57,11 @@ class Proof:
     timeout_ms: int = TIMEOUT_MS
     uncut: o.Limit | None = None
     """A limit of which it is taken for granted that it cut none of the plain run's rows."""
+    steps_of: Mapping[int, tuple[tuple[e.Expression, str], ...]] = field(default_factory=dict)
+    """By column the functions of the plan that go up in steps over it, with the names of the steps, where the cuts may be asked to be where
+    steps begin (`steps`)."""
+    aligned: set[str] = field(default_factory=set)
+    """The steps that the cuts must be aligned with, as has turned out."""
     ties: bool = False
     needs_rows: bool = False
     steps: list[tuple[str, o.Plan]] = field(default_factory=list)
@@ -115,7 +120,19 @@ class Proof:
             return True
         if kind_of(attribute.type) == "opaque":
             return False
-        return self.holds([*known.of_two(), *equal], f.same_in_two(attribute))
+        assumed = [*known.of_two(), *equal]
+        return self.holds(assumed, f.same_in_two(attribute)) or self._is_on_one_step(assumed, attribute)
+
+    def _is_on_one_step(self, assumed: list[Any], attribute: e.Attribute) -> bool:
+        """Whether a function that goes up in steps has one value for both rows, so that they are in one fragment of cuts that are aligned
+        with its steps."""
+        f = self.formulas
+        for column, steps in self.steps_of.items():
+            for expression, step in steps if self.origin(column) == attribute.id else ():
+                if self.holds(assumed, f.alike(f.value(expression, "plain"), f.value(expression, "second"))):
+                    self.aligned.add(step)
+                    return True
+        return False
 
     def _counter(self, model: Any, read: tuple[e.Attribute, ...]) -> Counter:
         found = []

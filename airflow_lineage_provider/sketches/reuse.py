@@ -193,9 +193,9 @@ class _Containment:
         if not all(map(_has_a_row, nodes)):
             return
         for node in nodes:
+            if isinstance(node, o.Source):
+                self.single += source_facts(node, self.proof.bounds, self.f)
             match node:
-                case o.Source():
-                    self.single += source_facts(node, self.proof.bounds, self.f)
                 case o.Filter(condition=condition) | o.Join(condition=condition) if condition is not None and is_deterministic(condition):
                     self.single.append(partial(self.f.true, condition))
                 case o.Project():

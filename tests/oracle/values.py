@@ -46,6 +46,7 @@ _STRICT: dict[str, Callable[..., Any]] = {
     "-": lambda a, b: a - b,
     "*": lambda a, b: a * b,
     "%": lambda a, b: int(math.fmod(a, b)),
+    "div": lambda a, b: int(a / b),
     "=": lambda a, b: same(a) == same(b),
     "<>": lambda a, b: same(a) != same(b),
     "<": lambda a, b: compare(a, b) < 0,

@@ -12,6 +12,7 @@ from airflow_lineage_provider.plan.pipeline import Pipeline
 from airflow_lineage_provider.sketches.columns import SafeColumn, canonical, safe_columns
 from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.statistics import ColumnBounds
+from airflow_lineage_provider.sketches.steps import aligned
 from airflow_lineage_provider.sketches.template import why_another_time
 from tests.oracle import evaluate
 from tests.oracle import query as q
@@ -35,6 +36,7 @@ class Counted:
     checks: int = 0
     tied: int = 0
     skipped: int = 0
+    aligned: int = 0
     rules: Counter[str] = field(default_factory=Counter)
     violations: list[str] = field(default_factory=list)
 
@@ -66,13 +68,19 @@ def partitions(random: Random, data: q.Data, column: str) -> Iterator[Partition]
     yield Partition(type=kind, cuts=tuple(sorted(random.sample(values, random.randint(0, len(values))))))
 
 
+def with_steps(partition: Partition, safe: SafeColumn) -> Partition:
+    """The partition without the cuts that the proof is not of."""
+    return replace(partition, cuts=aligned(partition.cuts, safe.aligned)) if safe.aligned else partition
+
+
 def compared(node: q.Node, given: dict[str, q.Data], safe: SafeColumn, random: Random, counted: Counted, rows: list[Row]) -> Iterator[str]:
     """The sketches of a safe column over which the query gives other rows."""
     name = next(one for one in given if one.endswith(f"@{safe.leaf}"))
     data, expected = given[name], values_of(rows)
     if safe.why_not_of(len(rows)):
         return
-    for partition in partitions(random, data, safe.column):
+    for drawn_partition in partitions(random, data, safe.column):
+        partition = with_steps(drawn_partition, safe)
         least = accurate(rows, name, data, safe.column, partition)
         more = frozenset(one for one in range(partition.count) if random.random() < 0.3)
         for fragments in {least, least | more}:
@@ -94,18 +102,19 @@ def is_limiting(node: q.Node) -> bool:
     return any(isinstance(one, q.Aggregate | q.TopK | q.Distinct | q.GroupingSets) for one in q.nodes(node))
 
 
-def check(seed: int, counted: Counted, datasets: int = 4) -> None:
-    """One random query over some random tables; what is wrong is noted."""
+def check(seed: int, counted: Counted, datasets: int = 4, of: Callable[[Drawer, int], q.Node] | None = None) -> None:
+    """One random query (``of`` a kind) over some random tables; what is wrong is noted."""
     random = Random(seed)
     depth = random.choice((1, 2, 2, 3, 3, 4))
-    query = Drawer.first_by_key if random.random() < 0.1 else Drawer.query
-    node, given = drawn(random, depth, datasets, query)
+    query: Callable[[Drawer, int], q.Node] = Drawer.first_by_key if random.random() < 0.1 else Drawer.query
+    node, given = drawn(random, depth, datasets, of or query)
     verdicts = judged(node, given, random)
     if verdicts is None:
         return
     safe = [one for one in verdicts if one.safe]
     counted.plans += 1
     counted.rules.update({one.rule for one in safe})
+    counted.aligned += any(one.aligned for one in safe)
     if is_limiting(node):
         counted.limiting += 1
         counted.with_safe += bool(safe)

@@ -118,6 +118,13 @@ class Drawer:
         at = 1 if self.types(left)[:2] == ["int", "int"] else 0
         return q.TopK(q.Project(joined, (q.Col(at), *map(q.Col, rest))), self.random.choice((1, 1, 2, 3)), by=1)
 
+    def by_steps(self, depth: int) -> q.Node:
+        """A selection of groups by a function that goes up in steps, sometimes of a value that a selection or a join has renamed."""
+        child = self.node(self.random.choice((0, 0, max(0, depth - 2))))
+        key = q.Op("div", (self.column(child, "int"), q.Lit(self.random.choice((2, 2, 3)), "int")))
+        grouped = q.Aggregate(child, (key,), (self.call(child),))
+        return q.Filter(grouped, self.comparison(q.Col(1), grouped))
+
     def groups_of_first(self, depth: int) -> q.Node:
         """A selection of groups above a limit."""
         below = self.node(depth - 2)

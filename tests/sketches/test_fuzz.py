@@ -10,6 +10,7 @@ import os
 import pytest
 
 from tests.sketches.against import Counted, check
+from tests.sketches.drawn import Drawer
 
 pytest.importorskip("z3")
 
@@ -31,3 +32,14 @@ def test_a_safe_column_loses_nothing(block: int) -> None:
     # A prover that says nothing is safe would pass.
     assert counted.with_safe >= 0.3 * counted.limiting
     assert counted.nontrivial >= 0.1 * counted.limiting
+
+
+@pytest.mark.parametrize("block", range(-(-EXAMPLES // (4 * BLOCK)) if EXAMPLES else 1))
+def test_grouped_by_steps_a_safe_column_loses_nothing(block: int) -> None:
+    counted = Counted()
+    first = SEED * 1_000_000 + block * BLOCK
+    for seed in range(first, first + (BLOCK if EXAMPLES else SAMPLE)):
+        check(seed, counted, of=Drawer.by_steps)
+    print({name: value for name, value in vars(counted).items() if name != "violations"})
+    assert not counted.violations, counted.violations[0]
+    assert counted.aligned >= 0.1 * counted.plans

@@ -23,8 +23,9 @@ from airflow_lineage_provider.sketches.proof import Above, NotSafe, Proof
 from airflow_lineage_provider.sketches.statistics import ColumnBounds, source_facts
 from tests.oracle import evaluate
 from tests.oracle import query as q
-from tests.sketches import beside, test_reuse, tied
+from tests.sketches import against, beside, test_reuse, tied
 from tests.sketches.against import Counted, bounds_of, check, compared
+from tests.sketches.drawn import Drawer
 from tests.sketches.planned import apart, planned
 from tests.sketches.test_reuse import wrong
 
@@ -328,6 +329,12 @@ def one_source(seed: int) -> list[str]:
     return counted.violations
 
 
+def grouped_by_steps(seed: int) -> list[str]:
+    counted = Counted()
+    check(seed, counted, of=Drawer.by_steps)
+    return counted.violations
+
+
 def several_sources(seed: int) -> list[str]:
     return beside.check(seed, Counter())
 
@@ -355,6 +362,7 @@ DRAWN: dict[str, tuple[Callable[[Patch], None], Callable[[int], list[str]], int]
     "sketches of two runs": (lambda patch: patch.setattr(beside, "cut_together", of_any_run), several_sources, 32),
     "groups above a limit": (groups_above_limits_are_whole, other_constants, 379),
     "statistics of rows that are not there": (statistics_without(test_reuse, at_least_one), other_constants, 968),
+    "cuts between steps": (lambda patch: patch.setattr(against, "aligned", lambda cuts, _steps: cuts), grouped_by_steps, 2),
     "rows that tie are not counted": (lambda patch: patch.setattr(tied, "in_place", lambda *_: True), one_source, 2),
 }
 """What is weaker, the series that finds it out, and the seed of a query that does."""

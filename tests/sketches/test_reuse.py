@@ -23,7 +23,7 @@ from airflow_lineage_provider.sketches.template import instance_of
 from tests.oracle import evaluate
 from tests.oracle import query as q
 from tests.oracle.row import Ambiguous
-from tests.sketches.against import accurate, bounds_of, over_sketch, partitions, values_of
+from tests.sketches.against import accurate, bounds_of, over_sketch, partitions, values_of, with_steps
 from tests.sketches.drawn import Drawer, tables
 from tests.sketches.planned import NoPlan, apart, planned
 from tests.sketches.test_golden import CITIES, table
@@ -298,7 +298,8 @@ def compared(
         expected, before = values_of(evaluate.rows(new, leaves)), evaluate.rows(old, leaves)
     except Ambiguous:
         return
-    for partition in partitions(random, data, safe.column):
+    for drawn_partition in partitions(random, data, safe.column):
+        partition = with_steps(drawn_partition, safe)
         least = accurate(before, name, data, safe.column, partition)
         more = frozenset(one for one in range(partition.count) if random.random() < 0.3)
         for fragments in {least, least | more}:

@@ -32,6 +32,7 @@ from airflow_lineage_provider.sql import LeafKey, lower
 from airflow_lineage_provider.sql.constant_values import constant_value
 from airflow_lineage_provider.tracing.binding import LeafTable, bind
 from tests.in_turn import EVERY, sampled
+from tests.sketches.against import with_steps
 from tests.sketches.recorded import recorded
 from tests.sketches.test_tpch import judged
 from tests.tpch.data import KEYS, write_tpch
@@ -101,7 +102,7 @@ class Asked:
         """The rows in the fragments of a column that hold a row behind the result."""
         table = self.tables[safe.table]
         values = table.column(safe.column).to_pylist()
-        partition = cuts.of_values(values, safe.type, fragments, every=True)
+        partition = with_steps(cuts.of_values(values, safe.type, fragments, every=True), safe)
         keys = zip(*(table.column(key).to_pylist() for key in KEYS[safe.table]), strict=True)
         needed = {partition.fragment_of(value) for value, key in zip(values, keys, strict=True) if (safe.table, key) in self.behind}
         return table.filter(pa.array([partition.fragment_of(value) in needed for value in values]))

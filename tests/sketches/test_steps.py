@@ -1,0 +1,159 @@
+"""Functions that go up in steps: which they are, where steps begin, and what is safe for cuts there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import date, timedelta
+from itertools import pairwise
+from random import Random
+from typing import Any
+
+import duckdb
+import pytest
+
+from airflow_lineage_provider.plan import expressions as e
+from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.pipeline import Pipeline
+from airflow_lineage_provider.plan.relation import Relation
+from airflow_lineage_provider.sketches.columns import SafeColumn, safe_columns
+from airflow_lineage_provider.sketches.partition import Partition
+from airflow_lineage_provider.sketches.steps import aligned, has_last_days, step_of
+
+pytest.importorskip("z3")
+
+DAY = e.Attribute(id=0, name="day", type="date")
+N = e.Attribute(id=1, name="n", type="int")
+V = e.Attribute(id=2, name="v", type="int")
+
+
+def text(value: str) -> e.Literal:
+    return e.Literal(value=value, type="string")
+
+
+def trunc(unit: str) -> e.Call:
+    return e.Call(function="trunc", arguments=(DAY, text(unit)), type="date")
+
+
+def date_trunc(unit: str, kind: str = "timestamp") -> e.Call:
+    return e.Call(function="date_trunc", arguments=(text(unit), e.Cast(child=DAY, type=kind)), type=kind)
+
+
+def div(size: str) -> e.Call:
+    wide = e.Cast(child=N, type="bigint")
+    return e.Call(function="div", arguments=(wide, e.Literal(value=size, type="bigint")), type="bigint")
+
+
+@pytest.mark.parametrize(
+    ("function", "zone", "step"),
+    [
+        (trunc("MM"), None, (DAY, "month")), (trunc("week"), None, (DAY, "week")), (trunc("day"), None, None),
+        (e.Call(function="year", arguments=(DAY,), type="int"), None, (DAY, "year")),
+        (e.Call(function="month", arguments=(DAY,), type="int"), "UTC", None),  # it goes down in January
+        (date_trunc("quarter"), "Europe/Berlin", (DAY, "quarter")), (date_trunc("month"), None, None),
+        (date_trunc("month"), "Pacific/Apia", (DAY, "month")), (date_trunc("month"), "Asia/Manila", None),
+        (date_trunc("month", "timestamp_ntz"), "Asia/Manila", (DAY, "month")), (date_trunc("month"), "nowhere", None),
+        (date_trunc("week"), "UTC", None), (date_trunc("hour"), "UTC", None),
+        (div("3"), None, (N, "div 3")), (div("0"), None, None), (div("-2"), None, None),
+    ],
+)  # fmt: skip
+def test_which_they_are(function: e.Call, zone: str | None, step: Any) -> None:
+    assert step_of(function, zone) == step
+
+
+def test_a_zone_without_the_last_day_of_a_month() -> None:
+    """Manila had no 31 December 1844; Samoa left out 30 December 2011, which ended no month."""
+    assert [has_last_days(zone) for zone in ("Asia/Manila", "Pacific/Apia", "Etc/UTC", "+02:00")] == [False, True, True, False]
+
+
+@pytest.mark.parametrize("unit", ["year", "quarter", "month", "week"])
+def test_steps_begin_where_duckdb_says(unit: str) -> None:
+    days = [date(1999, 11, 20) + timedelta(days=at) for at in range(900)]
+    with duckdb.connect() as connection:
+        there = [connection.execute(f"SELECT date_trunc('{unit}', ?::DATE)", [day]).fetchall()[0][0] for day in days]
+    steps = zip(days[1:], pairwise(there), strict=True)
+    begins = tuple(day for day, (before, now) in steps if before != now)
+    assert aligned(days[1:], (unit,)) == begins
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_steps_of_whole_numbers(size: int) -> None:
+    """Around 0 the step is longer: numbers are cut towards it."""
+    expected = tuple(now for before, now in pairwise(range(-30, 30)) if int(now / size) != int(before / size))
+    assert aligned(range(-29, 30), (f"div {size}",)) == expected
+
+
+def test_no_day_is_before_the_first() -> None:
+    assert aligned((date.min,), ("month",)) == ()
+    assert aligned((date(2024, 1, 1), date(2024, 2, 1)), ("month", "year")) == (date(2024, 1, 1),)
+
+
+def by(function: e.Expression, limit: str = "10") -> Pipeline:
+    """``SELECT f(…), min(v) FROM t GROUP BY 1 HAVING min(v) > limit``"""
+    source = o.Source(relation=Relation(name="t", kind="local"), output=(DAY, N, V), columns=("day", "n", "v"), leaf=0)
+    made = e.Attribute(id=8, name="m", type="int")
+    columns = (
+        e.Alias(child=function, attribute=e.Attribute(id=7, name="f", type=function.type)),
+        e.Alias(child=e.AggregateCall(function="min", arguments=(V,), type="int"), attribute=made),
+    )
+    groups = o.Aggregate(child=source, keys=(function,), columns=columns)
+    having = e.Call(function=">", arguments=(made, e.Literal(value=limit, type="int")), type="boolean")
+    return Pipeline(plan=o.Filter(child=groups, condition=having), names=("f", "m"), conf=(("spark.sql.session.timeZone", "UTC"),))
+
+
+def judged(function: e.Expression) -> dict[str, SafeColumn]:
+    return {one.column: one for one in safe_columns(by(function))}
+
+
+def test_what_is_safe_for_cuts_where_steps_begin() -> None:
+    for function, column, step in ((trunc("MM"), "day", "month"), (date_trunc("year"), "day", "year"), (div("5"), "n", "div 5")):
+        found = judged(function)
+        assert {name: (one.safe, one.aligned) for name, one in found.items()} == {
+            **dict.fromkeys(("day", "n", "v"), (False, ())), column: (True, (step,))
+        }  # fmt: skip
+    assert not judged(date_trunc("week"))["day"].safe
+    plain = safe_columns(by(DAY))[0]
+    assert (plain.safe, plain.aligned, plain.why_not_cut((date(2024, 1, 5),))) == (True, (), "")
+
+
+def test_other_cuts_are_refused_and_would_lose_rows() -> None:
+    """By hand: of a month that is cut in two the sketch of the result has the half without the least value."""
+    safe = judged(trunc("MM"))["day"]
+    months, halves = (date(2024, 1, 1), date(2024, 2, 1)), (date(2024, 1, 1), date(2024, 1, 15), date(2024, 2, 1))
+    assert safe.why_not_cut(months) == ""
+    assert safe.why_not_cut(halves) == "it is safe only where each cut begins a step of month"
+    rows = [(date(2024, 1, 3), 1), (date(2024, 1, 20), 50), (date(2024, 2, 2), 40), (date(2024, 1, 17), 60)]
+
+    def having(some: list[tuple[date, int]]) -> set[date]:
+        least: dict[date, int] = {}
+        for day, v in some:
+            least[day.replace(day=1)] = min(v, least.get(day.replace(day=1), v))
+        return {month for month, v in least.items() if v > 10}
+
+    for cuts, serves in ((months, True), (halves, False)):
+        partition = Partition(type="date", cuts=cuts)
+        lost = []
+        for more in range(partition.count):
+            inside = {partition.fragment_of(date(2024, 2, 2)), more}
+            lost.append(having([row for row in rows if partition.fragment_of(row[0]) in inside]) != having(rows))
+        assert (not any(lost)) is serves
+
+
+def test_drawn_dates_over_sketches_with_aligned_cuts() -> None:
+    """Every superset of the accurate sketch gives the groups of the whole table, for cuts where months begin."""
+    random, told = Random(3), Counter[str]()
+    for _ in range(200):
+        rows = [(date(2024, random.randint(1, 4), random.randint(1, 28)), random.randint(0, 30)) for _ in range(8)]
+        drawn = sorted({date(2024, random.randint(1, 4), random.choice((1, 1, 15))) for _ in range(3)})
+        partition = Partition(type="date", cuts=aligned(drawn, ("month",)))
+        groups: dict[int, list[int]] = {}
+        for day, v in rows:
+            groups.setdefault(day.month, []).append(v)
+        result = {month: min(some) for month, some in groups.items() if min(some) > 10}
+        inside = {partition.fragment_of(day) for day, _ in rows if day.month in result} | {random.randrange(partition.count)}
+        part: dict[int, list[int]] = {}
+        for day, v in rows:
+            if partition.fragment_of(day) in inside:
+                part.setdefault(day.month, []).append(v)
+        assert {month: min(some) for month, some in part.items() if min(some) > 10} == result
+        told["smaller"] += sum(map(len, part.values())) < len(rows)
+    assert told["smaller"] > 20
