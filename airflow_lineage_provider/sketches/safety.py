@@ -9,6 +9,7 @@ A `relate` that raises nothing is the proof: `columns.safe_columns` asks it for 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial, singledispatch
 from typing import Any
@@ -23,6 +24,7 @@ from airflow_lineage_provider.plan.walk import own_expressions
 from airflow_lineage_provider.rewrite.determinism import ORDER_DEPENDENT, is_deterministic, is_repeatable
 from airflow_lineage_provider.sketches.aggregation import has_sign, is_exact, known_of
 from airflow_lineage_provider.sketches.formula import Row, Value
+from airflow_lineage_provider.sketches.generated import made_rows
 from airflow_lineage_provider.sketches.keys import joined_keys
 from airflow_lineage_provider.sketches.kinds import kind_of
 from airflow_lineage_provider.sketches.matched import Matched, determines
@@ -171,7 +173,20 @@ def _(node: o.Generate, above: Above, proof: Proof) -> Matched:
     if node.call is not None:
         raise NotSafe("generator", node, f"nobody knows what it makes of other rows: {operator_text(node)}")
     proof.require_same("generator", node, known, references(node.generator))
-    return replace(known, keys=())
+    rows = made_rows(node)
+    return replace(known.knowing(*([partial(_of_a_row, proof, node, rows)] if rows else [])), keys=())
+
+
+def _of_a_row(proof: Proof, node: o.Generate, rows: Sequence[Sequence[e.Expression]], row: Row) -> Any:
+    """That what was generated is one of the rows that the generator makes."""
+    f = proof.formulas
+    there: Row = "plain" if row == "sketched" and not f.reads_changed(node.generator) else row
+
+    def is_row(values: Sequence[e.Expression]) -> Any:
+        pairs = zip(node.generated, values, strict=True)
+        return f.z3.And([f.alike(f.value(made, there), f.value(value, there)) for made, value in pairs])
+
+    return f.fact(("generated", node.generated, there), lambda: f.z3.Or([is_row(values) for values in rows]))
 
 
 # --- joins -------------------------------------------------------------------------------------------------------------

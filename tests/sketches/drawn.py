@@ -125,6 +125,16 @@ class Drawer:
         grouped = q.Aggregate(child, (key,), (self.call(child),))
         return q.Filter(grouped, self.comparison(q.Col(1), grouped))
 
+    def by_sets(self, depth: int) -> q.Node:
+        """A selection of groups of grouping sets, of all of which a key often is."""
+        child = self.node(self.random.choice((0, 0, max(0, depth - 2))))
+        columns = [at for at, one in enumerate(self.types(child)) if one in ("int", "string")]
+        keys = tuple(q.Col(at) for at in self.random.sample(columns, min(2, len(columns))))
+        several: tuple[tuple[int, ...], ...] = self.random.choice((((0, 1), (0,)), ((0, 1), (0,), ()), ((0,), (1,)), ((0, 1), (1,))))
+        sets = several if len(keys) == 2 else ((0,), ())
+        grouped = q.GroupingSets(child, keys, sets, (self.call(child),))
+        return q.Filter(grouped, self.comparison(q.Col(len(keys) + 1), grouped))
+
     def groups_of_first(self, depth: int) -> q.Node:
         """A selection of groups above a limit."""
         below = self.node(depth - 2)

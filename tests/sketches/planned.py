@@ -77,6 +77,8 @@ class _Planner:
                 return o.Join(left=given[0], right=given[1], kind=kind, condition=None if on is None else self.expression(on, both))
             case q.Aggregate(_, keys, calls):
                 return self.aggregate(given[0], keys, calls, kinds)
+            case q.GroupingSets(_, keys, sets, calls):
+                return self.sets(given[0], keys, sets, calls)
             case q.Distinct():
                 return o.Distinct(child=given[0])
             case q.Union(_, _, every):
@@ -110,6 +112,21 @@ class _Planner:
         grouped = tuple(self.expression(key, child.output) for key in keys)
         made = [self.alias(key, "g") for key in grouped] + [self.alias(self.call(one, child), one.function) for one in calls]
         return o.Aggregate(child=child, keys=grouped, columns=tuple(made))
+
+    def sets(self, child: o.Plan, keys: Sequence[q.Expr], sets: Sequence[Sequence[int]], calls: Sequence[q.Call]) -> o.Plan:
+        """As Spark has them: each row once for every set, with NULL for the keys that the set has not, and the set's number."""
+        wanted = tuple(self.expression(key, child.output) for key in keys)
+        structs = []
+        for chosen in sets:
+            number = sum(2 ** (len(keys) - 1 - at) for at in range(len(keys)) if at not in chosen)
+            values = [key if at in chosen else e.Literal(value=None, type=key.type) for at, key in enumerate(wanted)]
+            fields = [part for at, one in enumerate((*values, e.Literal(value=str(number), type="bigint"))) for part in (_name(at), one)]
+            structs.append(_call("named_struct", fields, "struct"))
+        generated = (*(e.Attribute(id=next(self.ids), name="k", type=key.type) for key in wanted), self.attribute("number", "int"))
+        generator = _call("inline", (_call("array", structs, "array<struct>"),), "array<struct>")
+        rows = o.Generate(child=child, generator=generator, generated=generated)
+        made = [self.alias(key, "g") for key in generated] + [self.alias(self.call(one, child), one.function) for one in calls]
+        return o.Aggregate(child=rows, keys=generated, columns=tuple(made))
 
     def call(self, call: q.Call, child: o.Plan) -> e.AggregateCall:
         inputs = types_of(child)
@@ -178,6 +195,10 @@ def types_of(plan: o.Plan) -> list[q.Type]:
 
 def _call(function: str, arguments: Sequence[e.Expression], type_: str) -> e.Call:
     return e.Call(function=function, arguments=tuple(arguments), type=type_)
+
+
+def _name(at: int) -> e.Literal:
+    return e.Literal(value=f"c{at}", type="string")
 
 
 def _operation(name: str, given: tuple[e.Expression, ...]) -> e.Expression:

@@ -19,6 +19,7 @@ from airflow_lineage_provider.plan.pipeline import Pipeline
 from airflow_lineage_provider.plan.walk import all_operators, operators
 from airflow_lineage_provider.sketches import aggregation, columns, keys, order, reuse, safety
 from airflow_lineage_provider.sketches.formula import Formulas
+from airflow_lineage_provider.sketches.generated import made_rows
 from airflow_lineage_provider.sketches.proof import Above, NotSafe, Proof
 from airflow_lineage_provider.sketches.statistics import ColumnBounds, source_facts
 from tests.oracle import evaluate
@@ -335,6 +336,17 @@ def grouped_by_steps(seed: int) -> list[str]:
     return counted.violations
 
 
+def grouped_by_sets(seed: int) -> list[str]:
+    counted = Counted()
+    check(seed, counted, of=Drawer.by_sets)
+    return counted.violations
+
+
+def first_set_alone(patch: Patch) -> None:
+    """What was generated is taken for the first of the rows that a generator makes."""
+    patch.setattr(safety, "made_rows", lambda node: made_rows(node)[:1])
+
+
 def several_sources(seed: int) -> list[str]:
     return beside.check(seed, Counter())
 
@@ -362,6 +374,7 @@ DRAWN: dict[str, tuple[Callable[[Patch], None], Callable[[int], list[str]], int]
     "sketches of two runs": (lambda patch: patch.setattr(beside, "cut_together", of_any_run), several_sources, 32),
     "groups above a limit": (groups_above_limits_are_whole, other_constants, 379),
     "statistics of rows that are not there": (statistics_without(test_reuse, at_least_one), other_constants, 968),
+    "rows of the first grouping set": (first_set_alone, grouped_by_sets, 10),
     "cuts between steps": (lambda patch: patch.setattr(against, "aligned", lambda cuts, _steps: cuts), grouped_by_steps, 2),
     "rows that tie are not counted": (lambda patch: patch.setattr(tied, "in_place", lambda *_: True), one_source, 2),
 }
