@@ -32,6 +32,7 @@ from airflow_lineage_provider.sketches.safety import relate
 from airflow_lineage_provider.sketches.solver import TIMEOUT_MS
 from airflow_lineage_provider.sketches.statistics import Bounds, texts_of
 from airflow_lineage_provider.sketches.steps import aligned, step_of
+from airflow_lineage_provider.sql.constant_values import constant_value
 
 Steps = Mapping[int, tuple[tuple[e.Expression, str], ...]]
 
@@ -224,7 +225,10 @@ def formulas_of(plans: Sequence[o.Plan], pipeline: Pipeline, texts: Sequence[str
     :raises EnvironmentProblem: z3 is not installed.
     """
     parts = [part for plan in plans for node in operators(plan) for own in own_expressions(node) for part in expressions_in(own)]
-    own = [part.value for part in parts if isinstance(part, e.Literal) and part.value is not None and kind_of(part.type) == "text"]
+    constants = [
+        part if isinstance(part, e.Literal) else constant_value(part) for part in parts if isinstance(part, e.Literal | e.Call | e.Cast)
+    ]
+    own = [one.value for one in constants if one is not None and one.value is not None and kind_of(one.type) == "text"]
     return Formulas([*own, *texts], exact=dict(pipeline.conf).get("spark.sql.ansi.enabled", "true") == "true")
 
 

@@ -16,13 +16,17 @@ from airflow_lineage_provider.sql.types import scalar
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _DAYS = re.compile(r"INTERVAL '(-?\d+)' DAY")
 _MONTHS = re.compile(r"INTERVAL '(-?)(?:(\d+)-)?(\d+)' (YEAR|MONTH|YEAR TO MONTH)")
+_PATTERNS = {"yyyyMMdd": "%Y%m%d", "yyyy-MM-dd": "%Y-%m-%d", "yyyyMM": "%Y%m", "yyyy-MM": "%Y-%m", "yyyy": "%Y"}
+_FOUR_DIGITS = 1000
+_NO_ZONE_SKIPS = date(2012, 1, 1)
+"""Before this some zone left a day out, whose midnight is the next one's there."""
 _WHOLE = frozenset({"tinyint", "smallint", "int"})
 _EXACT = Context(prec=38, traps=[Inexact, Rounded])
 _TERMS = {"+": _EXACT.add, "-": _EXACT.subtract, "*": _EXACT.multiply}
 
 
 def constant_value(expression: e.Expression) -> e.Literal | None:
-    """The constant that a date or a decimal over constants is; None where that is not certain.
+    """The constant that a date, a text or a decimal over constants is; None where that is not certain.
 
     Months are added as Spark does since 3.0: a day that the month has not is its last. Decimals are added, subtracted and multiplied, where
     the type that Spark gives has room for every digit.
@@ -35,6 +39,9 @@ def constant_value(expression: e.Expression) -> e.Literal | None:
         if expression.type == "date":
             day = _date(expression)
             return None if day is None else e.Literal(value=day.isoformat(), type="date")
+        if expression.type == "string":
+            text = _text(expression)
+            return None if text is None else e.Literal(value=text, type="string")
         return _decimal_literal(expression) if isinstance(expression, e.Call) else None
     except (ArithmeticError, ValueError):  # no such date, or none of the years 1 to 9999; more digits than a decimal has
         return None
@@ -81,8 +88,45 @@ def _date(expression: e.Expression) -> date | None:
             return _written(text)
         case e.Call(function=function, arguments=(e.Literal(value=str(text), type="string"),)) if function.lower() == "to_date":
             return _written(text)
+        case e.Call(function="last_day", arguments=(inner,)):
+            day = _date(inner)
+            return None if day is None else day.replace(day=monthrange(day.year, day.month)[1])
+        case e.Call(function="make_date", arguments=(year, month, number)):
+            parts = [_whole(one) for one in (year, month, number)]
+            return None if None in parts else date(*(one for one in parts if one is not None))
+        case e.Call(function="trunc", arguments=(inner, e.Literal(value=str(unit)))):
+            day = _date(inner)
+            return None if day is None else _begin(day, unit.lower())
         case e.Call(function=function, arguments=(left, right)):
             return _moved(function.lower(), left, right)
+    return None
+
+
+def _begin(day: date, unit: str) -> date | None:
+    """The first day of the day's year, quarter, month or week."""
+    if unit in ("year", "yyyy", "yy"):
+        return day.replace(month=1, day=1)
+    if unit == "quarter":
+        return day.replace(month=day.month - (day.month - 1) % 3, day=1)
+    if unit in ("month", "mon", "mm"):
+        return day.replace(day=1)
+    return day - timedelta(days=day.weekday()) if unit == "week" else None
+
+
+def _text(expression: e.Expression) -> str | None:
+    match expression:
+        case e.Literal(value=str(text), type="string"):
+            return text
+        case e.Cast(child=inner, type="string") if inner.type == "date":
+            day = _date(inner)
+            return None if day is None or day.year < _FOUR_DIGITS else day.isoformat()
+        case e.Call(function="concat", arguments=parts) if parts and all(one.type == "string" for one in parts):
+            texts = [_text(one) for one in parts]
+            return None if None in texts else "".join(one for one in texts if one is not None)
+        case e.Call(function="date_format", arguments=(e.Cast(child=inner, type="timestamp"), e.Literal(value=str(pattern)))):
+            day = _date(inner) if inner.type == "date" else None
+            is_sure = day is not None and day >= _NO_ZONE_SKIPS and pattern in _PATTERNS
+            return day.strftime(_PATTERNS[pattern]) if is_sure and day is not None else None
     return None
 
 

@@ -162,6 +162,42 @@ def test_dates_that_are_computed_of_constants_are_known(old: e.Expression, new: 
     assert (not why_not_reused(since(new), instance_of(since(old)).binding)) is serves
 
 
+def texts_since(constant: e.Expression) -> Pipeline:
+    """σ ds >= constant (t), of a column of texts like 20251201."""
+    ds = e.Attribute(id=0, name="ds", type="string")
+    source = o.Source(relation=Relation(name="t", kind="local"), output=(ds,), columns=("ds",), leaf=0)
+    plan = o.Filter(child=source, condition=e.Call(function=">=", arguments=(ds, constant), type="boolean"))
+    return Pipeline(plan=plan, names=("ds",))
+
+
+def formatted(day: e.Expression) -> e.Expression:
+    pattern = e.Literal(value="yyyyMMdd", type="string")
+    return e.Call(function="date_format", arguments=(e.Cast(child=day, type="timestamp"), pattern), type="string")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "serves"),
+    [
+        (days_before("2025-12-01", 7), days_before("2025-12-01", 3), True),
+        (days_before("2025-12-01", 3), days_before("2025-12-01", 7), False),
+        (days_before("2025-11-30", 7), days_before("2025-12-01", 8), True),
+    ],
+)
+def test_texts_that_are_computed_of_dates_are_known(old: e.Expression, new: e.Expression, serves: bool) -> None:
+    """As a column is compared that has {{ ds_nodash }}."""
+    assert (not why_not_reused(texts_since(formatted(new)), instance_of(texts_since(formatted(old))).binding)) is serves
+
+
+def test_months_that_days_are_in() -> None:
+    """``date >= trunc(day, 'MM')``: of two days of a month the sketch is one."""
+
+    def of(day: str) -> e.Expression:
+        return e.Call(function="trunc", arguments=(e.Literal(value=day, type="date"), e.Literal(value="MM", type="string")), type="date")
+
+    for old, new, serves in (("2025-12-03", "2025-12-30", True), ("2025-11-30", "2025-12-01", True), ("2025-12-01", "2025-11-30", False)):
+        assert (not why_not_reused(since(of(new)), instance_of(since(of(old))).binding)) is serves
+
+
 def test_limits() -> None:
     """The same rows are cut, and no more of them."""
 

@@ -45,7 +45,11 @@ def call(function: str, *arguments: e.Expression, type: str = "date") -> e.Call:
         call("date_add", day("9999-12-31"), e.Literal(value="1", type="int")),
         call("date_add", day("2024-01-31"), e.Literal(value=None, type="int")),
         call("date_add", day("2024-01-31"), e.Literal(value="1", type="bigint")),
-        call("trunc", day("2024-01-31"), e.Literal(value="MM", type="string")),
+        call("trunc", day("2024-01-31"), e.Literal(value="day", type="string")),
+        call("make_date", *(e.Literal(value=one, type="int") for one in ("2023", "2", "29"))),
+        call("date_format", e.Cast(child=day("2011-12-30"), type="timestamp"), e.Literal(value="yyyyMMdd", type="string"), type="string"),
+        call("date_format", e.Cast(child=day("2024-01-31"), type="timestamp"), e.Literal(value="EEE", type="string"), type="string"),
+        call("concat", e.Literal(value="a", type="string"), e.Attribute(id=1, name="s", type="string"), type="string"),
         call("to_date", e.Literal(value="2024-01-31", type="string"), e.Literal(value="yyyy-dd-MM", type="string")),
         call("to_date", e.Literal(value="2024", type="string")),
         e.Cast(child=e.Literal(value="2024-02-30", type="string"), type="date"),
@@ -67,7 +71,7 @@ def test_what_is_not_certain_is_none(expression: e.Expression) -> None:
 
 def _texts() -> list[str]:
     chance, found = random.Random(7), []
-    for _ in range(120):
+    for _ in range(180):
         start = date(1, 1, 1) + timedelta(days=chance.randrange(3_652_000))
         start = chance.choice([start, start.replace(day=1) - timedelta(days=1) if start.year > 1 else start, date(2024, 2, 29)])
         text, number, sign = f"DATE'{start.isoformat()}'", chance.randrange(-40, 40), chance.choice("+-")
@@ -78,6 +82,10 @@ def _texts() -> list[str]:
             f"{text} {sign} INTERVAL '{number}-{chance.randrange(12)}' YEAR TO MONTH", f"add_months({text}, {number})",
             f"{text} {sign} {abs(number)}", f"CAST('{start.isoformat()}' AS DATE)", f"to_date('{start.isoformat()}')",
             f"{text} - INTERVAL '{number}' MONTH + INTERVAL {abs(number)} DAYS", f"date_add('{start.isoformat()}', {number})",
+            f"last_day({text})", f"make_date({start.year}, {start.month}, {start.day})", f"CAST({text} AS STRING)",
+            f"trunc(date_add({text}, {number}), '{chance.choice(['MM', 'YEAR', 'quarter', 'week'])}')",
+            f"concat('at ', CAST(last_day({text}) AS STRING), '!')",
+            f"date_format(DATE'{2012 + start.year % 80}-1{start.month % 3}-1{start.day % 10}', '{chance.choice(['yyyyMMdd', 'yyyy'])}')",
             f"{one} {sign} {other}", f"{one} * {other}", f"({one} {sign} {other}) * {other}", f"{one} * {other} {sign} {one}",
         ]  # fmt: skip
         found.append(chance.choice(kinds))
