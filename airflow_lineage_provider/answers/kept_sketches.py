@@ -17,9 +17,12 @@ class KeptSketch:
 
     ``run_id`` is the run that it was captured of, ``template`` and ``constants`` what that run was an instance of; runs of other templates
     cannot use it. ``fragments`` of ``count`` are in it, with ``rows`` of ``total`` rows of the source; ``bytes`` are those in the store,
-    the cuts aside, which sketches share. ``uses`` are the runs that have read through it. ``outdated`` says how the sources of the run are
-    others now, so that it is not used, or only with the rows of new files; empty while they are the same, and None where that was not
-    asked, or only Spark could tell.
+    the cuts aside, which sketches share. ``kind`` is ``accurate`` or ``superset``, and ``proof_ms`` how long the proof took.
+    ``source_bytes`` are those of the source's version, of which a run through the sketch reads about the share that its rows are.
+    ``uses`` are the runs that have read through it; ``saved_seconds`` is what these have saved, measured by the runs of its template (None
+    where too few have shown that). ``quarantined`` says why it is set aside, and not used: a run through it gave other rows. ``outdated``
+    says how the sources of the run are others now, so that it is not used, or only with the rows of new files; empty while they are the
+    same, and None where that was not asked, or only Spark could tell.
     """
 
     id: str
@@ -37,6 +40,11 @@ class KeptSketch:
     uses: int
     proof: str
     created: datetime | None
+    kind: str = ""
+    proof_ms: float | None = None
+    source_bytes: int | None = None
+    saved_seconds: float | None = None
+    quarantined: str = ""
     outdated: tuple[str, ...] | None = None
 
 

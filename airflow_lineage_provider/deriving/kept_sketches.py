@@ -12,6 +12,7 @@ from airflow_lineage_provider.recording import read
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.sketches import kept_cuts
 from airflow_lineage_provider.sketches.intervals import values_of
+from airflow_lineage_provider.sketches.policy import saved_each
 from airflow_lineage_provider.sketches.sketch import Sketch
 from airflow_lineage_provider.spark.rereading.sources import changed
 from airflow_lineage_provider.store.ids import is_possible
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 
 def kept_sketches(store: Store, pipeline: str | None, limit: int, *, check: bool, spark: SparkSession | None) -> KeptSketches:
     """The newest sketches; with ``check`` each with what has changed. Those that cannot be read are left out, with a warning."""
-    found = [_kept(one, uses) for one, uses in store.list_sketches(pipeline, limit)]
+    listed = store.list_sketches(pipeline, limit)
+    saved = {template: saved_each(store.measured_runs(template)) for template in {one.template for one, _ in listed}}
+    found = [_kept(one, uses, saved[one.template]) for one, uses in listed]
     outdated = {run_id: _outdated(store, run_id, spark) for run_id in {one.run_id for one in found}} if check else {}
     return KeptSketches([_checked(one, outdated) for one in found])
 
@@ -42,7 +45,7 @@ def sketch_in_detail(store: Store, sketch_id: str, *, check: bool, spark: SparkS
     sketch, partition = Sketch.from_bytes(stored.content), kept_cuts.from_bytes(stored.cuts)
     if sketch.count != partition.count:
         raise SketchDamaged(f"sketch {sketch_id} and its cuts do not belong together")
-    kept = _kept(stored, len(runs))
+    kept = _kept(stored, len(runs), saved_each(store.measured_runs(stored.template)))
     kept = _checked(kept, {kept.run_id: _outdated(store, kept.run_id, spark)}) if check else kept
     values = tuple((_text(least), _text(below)) for least, below in values_of(partition, sketch.fragments))
     null, nan = partition.null_fragment in sketch.fragments, partition.nan_fragment in sketch.fragments
@@ -58,7 +61,8 @@ def _text(value: Any) -> str | None:
     return None if value is None else str(value)
 
 
-def _kept(one: StoredSketch, uses: int) -> KeptSketch:
+def _kept(one: StoredSketch, uses: int, saved: float | None) -> KeptSketch:
+    """The sketch, of a template whose uses save so many seconds each."""
     try:
         sketch = Sketch.from_bytes(one.content)
         fragments, count = len(sketch.fragments), sketch.count
@@ -67,7 +71,8 @@ def _kept(one: StoredSketch, uses: int) -> KeptSketch:
     return KeptSketch(
         id=one.id, pipeline=one.pipeline, run_id=one.run_id, table=one.table, column=one.column, template=one.template,
         constants=one.binding, fragments=fragments, count=count, rows=one.rows, total=one.total, bytes=len(one.content), uses=uses,
-        proof=one.proof, created=one.created,
+        proof=one.proof, created=one.created, kind=one.kind or "", proof_ms=one.proof_ms, source_bytes=one.bytes,
+        saved_seconds=None if saved is None else saved * uses, quarantined=one.quarantined or "",
     )  # fmt: skip
 
 

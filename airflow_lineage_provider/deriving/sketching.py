@@ -18,7 +18,7 @@ from airflow_lineage_provider.errors import SketchError, SparkRequired
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee, weakest
 from airflow_lineage_provider.records.sketches import SketchUse, StoredSketch
-from airflow_lineage_provider.records.versions import FilesVersion
+from airflow_lineage_provider.records.versions import FilesVersion, SourceVersion
 from airflow_lineage_provider.rewrite.unique_names import unique_names
 from airflow_lineage_provider.running.carried_sketches import known_cuts
 from airflow_lineage_provider.sketches.numbering import numbering
@@ -112,7 +112,11 @@ def _share(run: AskedRun, made: Sequence[StoredSketch]) -> float:
     """Which part of the bytes of its sources a run through the sketches reads."""
     parts = {one.leaf: one.rows / max(1, one.total) for one in made}
     versions = {leaf: source.version for leaf, source in run.recorded.sources.items()}
-    return share_read([(parts.get(leaf, 1.0), one.bytes if isinstance(one, FilesVersion) else None) for leaf, one in versions.items()])
+    return share_read([(parts.get(leaf, 1.0), _bytes_of(one)) for leaf, one in versions.items()])
+
+
+def _bytes_of(version: SourceVersion) -> int | None:
+    return version.bytes if isinstance(version, FilesVersion) else None
 
 
 def _unused(column: ChosenColumn, because: str) -> SketchUse:
@@ -247,6 +251,7 @@ class _Made:
             binding=wanted.instance.binding, leaf=self.leaf, table=safe.table, column=self.name, versions=wanted.versions,
             content=sketch.to_bytes(), cuts=cuts.to_bytes(), rows=sum(counted[number] for number in inside), total=sum(counted),
             proof=wanted.capture[self.leaf].proof,
+            kind=kind, proof_ms=safe.ms or None, bytes=_bytes_of(run.recorded.sources[self.leaf].version),
         )  # fmt: skip
 
     def _cuts(self) -> KeptCuts:

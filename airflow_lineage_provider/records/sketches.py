@@ -45,7 +45,10 @@ class StoredSketch:
     :ivar versions: a digest of the versions of all sources of the run, by leaf.
     :ivar content, cuts: the sketch (`sketches.sketch`) and the partition of its column (`sketches.partition`).
     :ivar rows, total: the rows in its fragments, and those of the source.
-    :ivar proof: the rule and the operator by which the column is safe.
+    :ivar proof: the rule and the operator by which the column is safe; ``proof_ms`` is how long it took to say so, where that is known.
+    :ivar kind: ``accurate`` or ``superset`` (`sketches.sketch`), beside what the bytes say, for people.
+    :ivar bytes: those of the source's version, where they are known.
+    :ivar quarantined: why it is set aside, and not used; empty where it is not.
     """
 
     id: str = ""
@@ -63,3 +66,7 @@ class StoredSketch:
     total: int
     proof: str = ""
     created: datetime | None = None
+    kind: str | None = None
+    proof_ms: float | None = None
+    bytes: int | None = None
+    quarantined: str | None = None

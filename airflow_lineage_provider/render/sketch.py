@@ -46,9 +46,13 @@ def _lines(found: SketchInDetail) -> Iterator[tuple[str, str]]:
     yield "captured of", f"run {one.run_id} of {visible(one.pipeline)}" + (f", {one.created:%Y-%m-%d %H:%M}" if one.created else "")
     yield "constants", visible(", ".join("NULL" if text is None else text for text in one.constants)) or "none"
     yield "has", f"{one.rows:,} of {one.total:,} rows, in {one.fragments:,} of {one.count:,} fragments"
-    yield "safe by", visible(one.proof)
+    yield "safe by", visible(one.proof) + (f", proved in {one.proof_ms:.0f} ms" if one.proof_ms is not None else "")
+    if one.quarantined:
+        yield "set aside", visible(one.quarantined)
     more = f" and {len(found.runs) - _MOST:,} more" if len(found.runs) > _MOST else ""
     yield "read by", ", ".join(found.runs[:_MOST]) + more if found.runs else "no run yet"
+    if one.saved_seconds is not None:
+        yield "saved", f"{one.saved_seconds:.1f} s in all"
     for text in one.outdated or ():
         yield "outdated", visible(text)
     for least, below in found.values[:_MOST]:

@@ -4,7 +4,7 @@
 
     {"document": "airflow_lineage.sketches", "version": 1,
      "sketches": [{"id", "pipeline", "run_id", "table", "column", "template", "constants", "fragments", "count", "rows", "total",
-                   "bytes", "uses", "proof", "created", "outdated"}]}
+                   "bytes", "uses", "proof", "created", "kind", "proof_ms", "source_bytes", "saved_seconds", "quarantined", "outdated"}]}
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 NAME = "airflow_lineage.sketches"
 VERSION = 1
+_NUMBERS = ("uses", "saved")
 _STYLES = {"used": "green", "captured": "cyan", "unused": "yellow"}
 
 
@@ -58,10 +59,12 @@ def show(found: KeptSketches, console: Console | None = None) -> None:
         out.print(Text("no sketches: a run captures some with sketches='eager'", style="dim"))
         return
     made = Table(box=None, padding=(0, 2, 0, 2), show_edge=False, header_style="bold")
-    for head in ("sketch", "pipeline", "source", "rows", "uses", "constants"):
-        made.add_column(head, no_wrap=head in ("rows", "uses"), overflow="fold", justify="right" if head == "uses" else "left")
+    for head in ("sketch", "pipeline", "source", "rows", "uses", "saved", "constants"):
+        made.add_column(head, no_wrap=head in ("rows", "uses", "saved"), overflow="fold", justify="right" if head in _NUMBERS else "left")
     for one in found:
         made.add_row(*map(Text, _cells(one)))
+        if one.quarantined:
+            made.add_row(Text(""), Text(f"set aside: {visible(one.quarantined)}", style="red"))
         for text in one.outdated or ():
             made.add_row(Text(""), Text(f"outdated: {visible(text)}", style="yellow"))
     out.print(made)
@@ -70,4 +73,5 @@ def show(found: KeptSketches, console: Console | None = None) -> None:
 def _cells(one: KeptSketch) -> list[str]:
     constants = ", ".join("NULL" if text is None else text for text in one.constants)
     source = f"{one.table}.{one.column}"
-    return [one.id, visible(one.pipeline), visible(source), f"{one.rows:,} of {one.total:,}", f"{one.uses:,}", visible(constants)]
+    saved = "" if one.saved_seconds is None else f"{one.saved_seconds:.1f} s"
+    return [one.id, visible(one.pipeline), visible(source), f"{one.rows:,} of {one.total:,}", f"{one.uses:,}", saved, visible(constants)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.errors import SketchError
@@ -45,7 +46,7 @@ def columns_to_capture(
     """
     sources = recorded.sources
     bounds = bounds_of(recorded)
-    judged = [one for one in safe_columns(pipeline, bounds=bounds, keys=keys) if one.leaf in sources]
+    judged = [one for one in safe_columns(pipeline, bounds=bounds, keys=keys, clock=perf_counter) if one.leaf in sources]
     plan = canonical(pipeline.plan)
     types = {(one.leaf, one.column): one.type for one in judged}
     likely = keys_in(plan) | {(leaf, column): 0 for leaf, columns in keys.items() for column in columns}

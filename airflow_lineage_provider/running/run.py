@@ -170,7 +170,7 @@ def execute(spark: SparkSession, store: RunStore, request: Request, progress: Pr
     frame, captured, request = captured_pipeline(spark, request)
     spark = frame.sparkSession  # whose views, functions and settings the pipeline means
     with guarded(request.secrets.message):
-        prepared = _prepare(spark, store, request, frame, captured)
+        prepared = prepare(spark, store, request, frame, captured)
     record = replace(_record(prepared, request), started=datetime.now(UTC))
     record = replace(record, id=store.begin(record, request.batch_key))
     execution = Execution(
@@ -245,7 +245,8 @@ def _result(execution: Execution, prepared: Prepared, request: Request, journal:
     return result, None
 
 
-def _prepare(spark: SparkSession, store: RunStore, request: Request, frame: DataFrame, captured: CapturedPipeline) -> Prepared:
+def prepare(spark: SparkSession, store: RunStore, request: Request, frame: DataFrame, captured: CapturedPipeline) -> Prepared:
+    """What is known and decided before anything is computed, or recorded."""
     from airflow_lineage_provider.spark.executing.run import sources_of
     from airflow_lineage_provider.spark.identity import source_identity
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.errors import SketchError, SketchOutdated
-from airflow_lineage_provider.sketches.policy import Decision, MeasuredRun, served_by, whether_to_capture
+from airflow_lineage_provider.sketches.policy import Decision, MeasuredRun, are_useless, served_by, whether_to_capture
 from airflow_lineage_provider.sketches.reuse import why_not_serving
 
 if TYPE_CHECKING:
@@ -37,6 +37,14 @@ def whether_captured(runs: Sequence[MeasuredRun], asked: Asked) -> Decision:
     return whether_to_capture(runs, served, settings.sketch_after())
 
 
+def forgotten_if_useless(store: RunStore, runs: Sequence[MeasuredRun], template: str) -> str:
+    """Forget the sketches of a template that have turned out to be of no use, where nobody has read through them; what is said of it."""
+    if not are_useless(runs):
+        return ""
+    gone = store.ask("forgetting sketches that are of no use", lambda opened: opened.forget_useless_sketches(template), 0)
+    return f"; {gone:,} of this template's that no run has read through are forgotten" if gone else ""
+
+
 def hold_sketches(store: RunStore, run_id: str, used: Sequence[str]) -> None:
     """Have the sketches that a run is about to read through kept for it: by them it is told later what it has not read.
 
@@ -54,7 +62,8 @@ def note_sketches(store: RunStore, record: RunRecord, sketching: Sketching, *, c
     template, binding, through = sketching.instance.template, sketching.instance.binding, bool(sketching.used)
     seconds = None if through and compared else record.timings["total"]
     run = MeasuredRun(run_id=record.id, binding=binding, versions=sketching.versions, seconds=seconds, through=through)
-    store.ask(f"noting the sketches of run {record.id}", lambda opened: opened.note_sketch_run(template, run, sketching.used), None)
+    uses = [one for one in sketching.uses if one.state == "used"]
+    store.ask(f"noting the sketches of run {record.id}", lambda opened: opened.note_sketch_run(template, run, uses), None)
 
 
 @dataclass

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def check_result(execution: Execution, recorded: RecordedPlan, sketches: Sequence[str], result: DataFrame, plain: DataFrame | None) -> None:
     """That the sources are still of the versions that the sketches are of, and, where a ``plain`` result is given, that both have the same
-    rows: sketches that gave others are dropped. The result has been computed, and nothing was written.
+    rows: sketches that gave others are set aside. The result has been computed, and nothing was written.
 
     :raises SketchOutdated: a source has changed. :raises SketchMismatch: there are other rows.
     """
@@ -32,7 +32,7 @@ def check_result(execution: Execution, recorded: RecordedPlan, sketches: Sequenc
     execution.progress("comparing with the plain run")
     more, fewer = differing_rows(result, plain)
     if more or fewer:
-        execution.store.ask("dropping sketches", lambda opened: opened.drop_sketches(sketches), 0)
-        raise SketchMismatch(
-            f"through sketches the result has {more:,} rows that the plain run has not, and lacks {fewer:,}: the sketches are dropped"
-        )
+        told = f"through sketches the result has {more:,} rows that the plain run has not, and lacks {fewer:,}"
+        because = f"run {execution.run_id}: {told}"
+        execution.store.ask("setting sketches aside", lambda opened: opened.quarantine_sketches(sketches, because), 0)
+        raise SketchMismatch(f"{told}: the sketches are set aside")

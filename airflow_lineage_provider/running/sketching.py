@@ -13,7 +13,7 @@ from airflow_lineage_provider.records.versions import FilesVersion, SnapshotVers
 from airflow_lineage_provider.running.asked_sketches import Asked, Sketching, named_columns, primary_keys, sources_of, unused
 from airflow_lineage_provider.running.captured_sketches import to_capture
 from airflow_lineage_provider.running.fitting_sketches import fitting
-from airflow_lineage_provider.running.sketch_policy import measured, whether_captured
+from airflow_lineage_provider.running.sketch_policy import forgotten_if_useless, measured, whether_captured
 from airflow_lineage_provider.sketches.policy import whether_to_use
 from airflow_lineage_provider.sketches.solver import z3_module
 from airflow_lineage_provider.sketches.template import instance_of
@@ -61,7 +61,9 @@ def _by_policy(asked: Asked, store: RunStore) -> Sketching:
     found, runs = fitting(asked, store), measured(store, asked.instance)
     if found.used:
         decision = whether_to_use(runs)
-        return found if decision.yes else asked.unused(decision.because)
+        if decision.yes:
+            return found
+        return asked.unused(decision.because + forgotten_if_useless(store, runs, asked.instance.template))
     decision = whether_captured(runs, asked)
     if decision.yes:
         return replace(to_capture(asked), because=decision.because)

@@ -83,6 +83,18 @@ def whether_to_use(runs: Sequence[MeasuredRun]) -> Decision:
     return Decision(median(through) <= SLOWER * median(plain), told)
 
 
+def are_useless(runs: Sequence[MeasuredRun]) -> bool:
+    """Whether sketches of a template have had their chance: runs through them are slower, and twice as many as are enough say so."""
+    plain, through = _seconds(runs, through=False), _seconds(runs, through=True)
+    return min(len(plain), len(through)) >= 2 * MEASURED and not whether_to_use(runs).yes
+
+
+def saved_each(runs: Sequence[MeasuredRun]) -> float | None:
+    """The seconds that a run through sketches of a template saves; None where too few have shown it."""
+    plain, through = _seconds(runs, through=False), _seconds(runs, through=True)
+    return None if min(len(plain), len(through)) < MEASURED else median(plain) - median(through)
+
+
 def whether_to_capture(runs: Sequence[MeasuredRun], served: int, after: int) -> Decision:
     """Whether sketches of a run are captured. ``runs`` are earlier ones of its template, the newest first, of which ``served`` would have
     been served by them; with fewer than ``after`` none is captured."""

@@ -27,6 +27,7 @@ _uses = schema.sketch_uses
 _runs = schema.runs
 _CUTS_TRIED = 20
 """So many sketches of a column are looked at for cuts."""
+_IN_USE = _sketches.c.quarantined.is_(None)
 
 
 def save(connection: sa.Connection, run_id: str, made: Sequence[StoredSketch], told: Sequence[SketchUse]) -> None:
@@ -54,7 +55,10 @@ def save(connection: sa.Connection, run_id: str, made: Sequence[StoredSketch], t
 
 
 _DOCUMENTS = ("binding", "versions")
-_PLAIN = ("id", "pipeline", "template", "leaf", "table", "column", "content", "rows", "total", "proof")
+_PLAIN = (
+    "id", "pipeline", "template", "leaf", "table", "column", "content", "rows", "total", "proof",
+    "kind", "proof_ms", "bytes", "quarantined",
+)  # fmt: skip
 
 
 def _number(template: str) -> int:
@@ -70,7 +74,7 @@ def _superseded(connection: sa.Connection, run_id: str, made: Sequence[StoredSke
         versions = _sketches.c.versions.label("versions")
         query = sa.select(*(_sketches.c[name] for name in ("id", "run_id", "leaf", "column", "rows")), sa.type_coerce(versions, sa.Text))
         for row in connection.execute(
-            query.where(_sketches.c.template == template, _sketches.c.binding == list(binding), _sketches.c.run_id != run_id)
+            query.where(_sketches.c.template == template, _sketches.c.binding == list(binding), _sketches.c.run_id != run_id, _IN_USE)
         ):
             one = new.get((row.leaf, row.column))
             is_as_good = one is not None and _text(one) == _sorted(row.versions) and one.rows <= row.rows
@@ -142,13 +146,13 @@ def _enter_cuts(connection: sa.Connection, contents: Iterable[bytes]) -> dict[by
 
 
 def of_template(connection: sa.Connection, template: str) -> list[StoredSketch]:
-    """The sketches of a template, the newest first; one whose row is damaged is left out, with a warning."""
-    return _found(connection, _sketches.c.template == template)
+    """The sketches of a template that are not set aside, the newest first; one whose row is damaged is left out, with a warning."""
+    return _found(connection, sa.and_(_sketches.c.template == template, _IN_USE))
 
 
 def of_run(connection: sa.Connection, run_id: str) -> list[StoredSketch]:
-    """The sketches that were captured of a run; one whose row is damaged is left out, with a warning."""
-    return _found(connection, _sketches.c.run_id == run_id)
+    """The sketches that were captured of a run, and are not set aside; one whose row is damaged is left out, with a warning."""
+    return _found(connection, sa.and_(_sketches.c.run_id == run_id, _IN_USE))
 
 
 def of_id(connection: sa.Connection, sketch_id: str) -> tuple[StoredSketch, list[str]] | None:
@@ -204,6 +208,29 @@ def note_uses(connection: sa.Connection, run_id: str, sketches: Iterable[str]) -
             continue
         connection.execute(insert(_uses).values(sketch_id=sketch, run_id=run_id).on_conflict_do_nothing())
     return gone
+
+
+def note_read(connection: sa.Connection, run_id: str, uses: Sequence[SketchUse], seconds: float | None) -> None:
+    """What a complete run has read through its sketches."""
+    for one in uses:
+        here = (_uses.c.run_id == run_id, _uses.c.sketch_id == one.sketch)
+        connection.execute(_uses.update().where(*here).values(rows=one.rows, total=one.total, seconds=seconds))
+
+
+def set_aside(connection: sa.Connection, sketches: Sequence[str], because: str) -> int:
+    """Have sketches not used any more, and say why; how many there were."""
+    return int(connection.execute(_sketches.update().where(_sketches.c.id.in_(sketches)).values(quarantined=because)).rowcount)
+
+
+def forget_useless(connection: sa.Connection, template: str) -> int:
+    """Forget a template's sketches that no run has read through; how many there were. Those that are set aside stay to be looked at."""
+    unused = ~sa.exists().where(_uses.c.sketch_id == _sketches.c.id)
+    ids = sa.select(_sketches.c.id).where(_sketches.c.template == template, _IN_USE, unused)
+    found = list(connection.execute(ids).scalars())
+    _forget_unused(connection, found)
+    left = connection.execute(sa.select(sa.func.count()).where(_sketches.c.id.in_(found))).scalar_one()
+    _forget_cuts(connection)
+    return len(found) - int(left)
 
 
 def drop(connection: sa.Connection, sketches: Sequence[str]) -> int:

@@ -288,20 +288,28 @@ sketches = sa.Table(
     sa.Column("total", sa.BigInteger, nullable=False),
     sa.Column("proof", SafeText, nullable=False),
     sa.Column("created", _time, nullable=False),
+    sa.Column("kind", sa.Text),
+    sa.Column("proof_ms", sa.Double),
+    sa.Column("bytes", sa.BigInteger),
+    sa.Column("quarantined", SafeText),
     sa.Index("sketches_template", "template"),
     sa.Index("sketches_run", "run_id"),
     sa.Index("sketches_cuts", "cuts"),
 )
-"""Provenance sketches of runs' results (`sketches`); dropped with the runs that they are of."""
+"""Provenance sketches of runs' results (`sketches`); dropped with the runs that they are of. ``bytes`` are those of the source's version;
+one that is ``quarantined``, which says why, is not used."""
 
 sketch_uses = sa.Table(
     "sketch_uses",
     metadata,
     sa.Column("sketch_id", sa.Text, sa.ForeignKey("lineage.sketches.id", ondelete="CASCADE"), primary_key=True),
     sa.Column("run_id", sa.Text, sa.ForeignKey("lineage.runs.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("rows", sa.BigInteger),
+    sa.Column("total", sa.BigInteger),
+    sa.Column("seconds", sa.Double),
     sa.Index("sketch_uses_run", "run_id"),
 )
-"""Which runs read a source through which sketch."""
+"""Which runs read a source through which sketch: so many rows of so many, in a run that took so many seconds."""
 
 sketch_runs = sa.Table(
     "sketch_runs",

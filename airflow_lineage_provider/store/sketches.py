@@ -56,10 +56,11 @@ class Sketches(OpenStore):
         with self._transaction("listing sketches") as connection:
             return kept_sketches.listed(connection, pipeline, limit)
 
-    def note_sketch_run(self, template: str, run: MeasuredRun, sketches: Sequence[str]) -> None:
-        """What a run of a template took, and that it has read sources through these sketches."""
+    def note_sketch_run(self, template: str, run: MeasuredRun, uses: Sequence[SketchUse]) -> None:
+        """What a run of a template took, and what it has read of its sources through these sketches."""
         with self._transaction(f"noting the sketches of run {run.run_id}") as connection:
-            kept_sketches.note_uses(connection, run.run_id, sketches)
+            kept_sketches.note_uses(connection, run.run_id, [one.sketch for one in uses])
+            kept_sketches.note_read(connection, run.run_id, uses, run.seconds)
             sketch_runs.note(connection, template, run)
 
     def note_sketch_uses(self, run_id: str, sketches: Sequence[str]) -> list[str]:
@@ -71,6 +72,16 @@ class Sketches(OpenStore):
         """What the newest runs of a template took, the newest first."""
         with self._transaction("reading what runs took") as connection:
             return sketch_runs.of_template(connection, template)
+
+    def quarantine_sketches(self, sketches: Sequence[str], because: str) -> int:
+        """Set sketches aside, by their ids: they are not used any more, and say ``because``; how many there were."""
+        with self._transaction(f"setting {len(sketches):,} sketches aside") as connection:
+            return kept_sketches.set_aside(connection, sketches, because)
+
+    def forget_useless_sketches(self, template: str) -> int:
+        """Forget a template's sketches that no run has read through; how many there were."""
+        with self._transaction("forgetting sketches that are of no use") as connection:
+            return kept_sketches.forget_useless(connection, template)
 
     def drop_sketches(self, sketches: Sequence[str]) -> int:
         """Forget sketches, by their ids; how many there were."""

@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 
 from airflow_lineage_provider import Lineage, SketchOn
+from airflow_lineage_provider.answers.kept_sketches import KeptSketch, KeptSketches
 from airflow_lineage_provider.errors import (
     CaptureRequired,
     InvalidOption,
@@ -19,6 +20,7 @@ from airflow_lineage_provider.errors import (
     ReadThroughSketch,
     SketchError,
     SketchUnsafe,
+    SparkRequired,
     StoreUnavailable,
     TracingError,
 )
@@ -58,8 +60,50 @@ def test_a_sketch_that_is_wrong_is_found_dropped_and_not_the_result(spark: Spark
     assert bag(lacking.result) < plain
     found = lineage.run(TOP, name="wrong", params=params, sketches="use", verify_sketches=True)
     assert bag(found.result) == plain
-    assert "lacks 1: the sketches are dropped" in found.sketches[0].because
-    assert not stored(store, run)
+    assert "lacks 1: the sketches are set aside" in found.sketches[0].because
+    (aside,) = [one for one in lineage.sketches("wrong") if one.run_id == run.id]
+    assert "through sketches the result has 0 rows that the plain run has not, and lacks 1" in aside.quarantined
+    assert "set aside" in shown(aside)
+    (unused,) = lineage.check_sketches(TOP, params=params)
+    assert (unused.state, unused.because) == ("unused", "no sketch was captured of a run of this pipeline")
+
+
+def shown(one: KeptSketch) -> str:
+    console = Console(width=200, record=True, file=io.StringIO())
+    KeptSketches([one]).show(console)
+    return console.export_text()
+
+
+def test_what_a_run_would_do_is_told_without_one(lineage: Lineage, store: Store) -> None:
+    """It is what the run does then; nothing is recorded meanwhile."""
+    params = {"least": 207}
+    run = captured(lineage, "would", params=params)
+    before = len(lineage.runs("would", 1000))
+    for given in (params, {"least": 208}, {"least": 1}):
+        asked = lineage.check_sketches(TOP, name="would", params=given)
+        assert len(lineage.runs("would", 1000)) == before
+        assert asked == lineage.run(TOP, name="did", params=given, sketches="use").sketches
+    (use,) = lineage.check_sketches(TOP, params=params)
+    assert (use.state, use.run_id) == ("used", run.id)
+    with pytest.raises(PlanError, match="sketch_on names table line"):
+        lineage.check_sketches(TOP, params=params, sketch_on={"line": "l_price"})
+    with pytest.raises(SparkRequired):
+        Lineage(store=store).check_sketches(TOP, params=params)
+
+
+def test_what_uses_have_saved_is_known_of_some(lineage: Lineage) -> None:
+    params = {"least": 209}
+    run = captured(lineage, "saving", params=params)
+    (one,) = [each for each in lineage.sketches("saving") if each.run_id == run.id]
+    assert not one.saved_seconds, "nobody has read through it"
+    assert (one.kind, one.quarantined) == ("accurate", "")
+    assert one.proof_ms is not None
+    assert one.source_bytes
+    lineage.run(TOP, name="saving", params=params, sketches="capture")
+    for _ in range(2):
+        lineage.run(TOP, name="saving", params=params, sketches="use")
+    (used,) = [each for each in lineage.sketches("saving") if each.uses]
+    assert isinstance(used.saved_seconds, float)
 
 
 @pytest.mark.parametrize(("damage", "least"), [("content", 231), ("cuts", 232), ("binding", 233), ("newer", 234)])

@@ -7,7 +7,15 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from airflow_lineage_provider.sketches.policy import MeasuredRun, served_by, share_read, whether_to_capture, whether_to_use
+from airflow_lineage_provider.sketches.policy import (
+    MeasuredRun,
+    are_useless,
+    saved_each,
+    served_by,
+    share_read,
+    whether_to_capture,
+    whether_to_use,
+)
 
 AFTER = 2
 
@@ -72,6 +80,19 @@ def test_using(plain: list[float], through: list[float], yes: bool) -> None:
     found = whether_to_use([*(run(one) for one in plain), *(run(one, through=True) for one in through)])
     assert found.yes is yes, found
     assert re.search("[0-9]", found.because)
+
+
+@pytest.mark.parametrize(
+    ("plain", "through", "useless", "saved"),
+    [
+        ([1.0] * 4, [2.0] * 4, True, -1.0), ([1.0] * 4, [2.0] * 3, False, -1.0), ([3.0] * 4, [2.0] * 4, False, 1.0),
+        ([3.0, 3.0], [2.0, 1.0], False, 1.5), ([3.0], [2.0] * 9, False, None), ([], [], False, None),
+    ],
+)  # fmt: skip
+def test_what_uses_have_shown(plain: list[float], through: list[float], useless: bool, saved: float | None) -> None:
+    runs = [*(run(one) for one in plain), *(run(one, through=True) for one in through)]
+    assert are_useless(runs) is useless
+    assert saved_each(runs) == saved
 
 
 def test_bytes_weigh_sources_where_all_are_known() -> None:

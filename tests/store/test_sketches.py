@@ -17,7 +17,7 @@ from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.policy import MeasuredRun
 from airflow_lineage_provider.sketches.sketch import Sketch, SketchKind
 from airflow_lineage_provider.store import Store, kept_sketches
-from airflow_lineage_provider.store.schema import sketch_cuts
+from airflow_lineage_provider.store.schema import sketch_cuts, sketch_uses
 from tests.store.conftest import sql
 
 Complete = Callable[[], str]
@@ -100,11 +100,46 @@ def test_one_that_a_run_has_read_through_stays(store: Store, complete: Complete,
     first, reader, second = complete(), complete(), complete()
     one = sketch(first, template)
     keep(store, one, sketch(first, template, leaf=1))
-    store.note_sketch_run(
-        template, MeasuredRun(run_id=reader, binding=one.binding, versions=one.versions, seconds=1.0, through=True), [one.id]
-    )
+    note(store, template, reader, one)
     keep(store, sketch(second, template), sketch(second, template, leaf=1))
     assert kept(store, template) == [(first, 0), (first, 1), (second, 0), (second, 1)]
+    with store._transaction("a test") as connection:
+        use = connection.execute(sketch_uses.select().where(sketch_uses.c.run_id == reader)).mappings().one()
+    assert (use["rows"], use["total"], use["seconds"]) == (3, 9, 1.5)
+
+
+def note(store: Store, template: str, reader: str, *read: StoredSketch) -> None:
+    """That a run has read through sketches, 3 of 9 rows of each source, in 1.5 seconds."""
+    uses = [SketchUse(leaf=one.leaf, table=one.table, state="used", because="", sketch=one.id, rows=3, total=9) for one in read]
+    run = MeasuredRun(run_id=reader, binding=read[0].binding, versions=read[0].versions, seconds=1.5, through=True)
+    store.note_sketch_run(template, run, uses)
+
+
+def test_one_that_is_set_aside_is_kept_and_not_used(store: Store, complete: Complete, template: str) -> None:
+    first, second = complete(), complete()
+    one = sketch(first, template)
+    keep(store, one)
+    assert store.quarantine_sketches([one.id, "nowhere"], "it lost a row") == 1
+    assert (store.sketches_of(template), store.sketches_of_run(first)) == ([], [])
+    (listed,) = [each for each, _ in store.list_sketches("p", 1000) if each.id == one.id]
+    assert listed.quarantined == "it lost a row"
+    keep(store, sketch(second, template))
+    assert kept(store, template) == [(second, 0)]
+    assert store.sketch(one.id) is not None, "what is set aside is there to be looked at"
+
+
+def test_what_is_of_no_use_is_forgotten_but_for_what_a_run_has_read(store: Store, complete: Complete, template: str) -> None:
+    first, second, third, reader = complete(), complete(), complete(), complete()
+    used, aside = sketch(first, template), sketch(third, template, least=5)
+    keep(store, used)
+    keep(store, sketch(second, template, least=4), sketch(second, template, leaf=1, least=4))
+    keep(store, aside)
+    store.quarantine_sketches([aside.id], "wrong")
+    note(store, template, reader, used)
+    assert store.forget_useless_sketches(template) == 2
+    assert kept(store, template) == [(first, 0)]
+    assert store.sketch(aside.id) is not None
+    assert store.forget_useless_sketches(template) == 0
 
 
 @pytest.mark.parametrize(
