@@ -49,6 +49,7 @@ OPTIONS: Mapping[str, Option] = {
     "target_length": Option("integer", "The most characters of a target that is a text", "100000", "100,000"),
     "source_limit": Option("integer", "The most source rows of one answer", "1000000", "1,000,000"),
     "cell_limit": Option("integer", "The most cells of arrays that an answer enumerates", "50000000", "50,000,000"),
+    "confirmations": Option("integer", "So many further captures of an operation between arrays confirm the first", "2", "1"),
     "reason_bytes": Option("integer", "The longest reason that is traced to cells of arrays", "1000000", "1,000,000"),
     "capture_limit": Option("integer", "The most pairs of rows that captured lineage may have", "100000000", "100,000,000"),
     "inject_limit": Option("integer", "The most rows that are collected while a run is made", "1000000", "10,000,000"),

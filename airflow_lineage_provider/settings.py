@@ -104,6 +104,12 @@ def cell_limit() -> int:
     return _whole("CELL_LIMIT", 50_000_000)
 
 
+def confirmations() -> int:
+    """How many further captures have to give the same before an operation's lineage is reused (``AIRFLOW_LINEAGE_CONFIRMATIONS``, default
+    1)."""
+    return _whole("CONFIRMATIONS", 1)
+
+
 def reason_bytes() -> int:
     """The longest reason that is traced to cells of arrays (``AIRFLOW_LINEAGE_REASON_BYTES``, default 1,000,000); of a longer one the
     relations are kept apart (`reasons.apart`)."""

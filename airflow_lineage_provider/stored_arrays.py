@@ -21,6 +21,7 @@ from airflow_lineage_provider.arrays.overlay import Overlay
 from airflow_lineage_provider.asks_store import AsksStore
 from airflow_lineage_provider.errors import DerivationNotFound, InvalidOption, RecordDamaged, RelationDamaged, RunNotFound, UnknownArray
 from airflow_lineage_provider.options import check_options
+from airflow_lineage_provider.settings import confirmations
 from airflow_lineage_provider.shown import shown
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ T = TypeVar("T")
 
 _CACHED = 64
 """So many relations that were read stay in memory."""
-_CONFIRMATIONS = 1
 
 
 class StoredArrays(AsksStore):
@@ -253,10 +253,10 @@ class KeptInStore:
                 self._tables.popitem(last=False)
 
     def operation(self, name: str) -> Operation:
-        return self._asked(lambda store: store.array_operation(name, _CONFIRMATIONS))
+        return self._asked(lambda store: store.array_operation(name, confirmations()))
 
     def operations(self) -> list[Operation]:
-        return self._asked(lambda store: store.array_operations(_CONFIRMATIONS))
+        return self._asked(lambda store: store.array_operations(confirmations()))
 
     def enter(self, said: Said, owner: Owner | None = None) -> None:
         """See `Keeping`; with an owner in place of what it had until now."""

@@ -28,10 +28,12 @@ def weakest(guarantees: Iterable[str]) -> str:
     return max(guarantees, key=GUARANTEES.index, default=GUARANTEES[0])
 
 
-_SIGN = "2:"
+_SIGN = "3:"
 """Before the operation of a link that is kept: by which rule it may have been reused. JSON begins otherwise."""
+_OLDER = ("2:",)
+"""By which what hangs on values was reused at shapes that were captured after it was refused."""
 UNPROVEN = (
-    "an earlier release may have reused this lineage at sizes for which no capture spoke; drop the output, and register its operation again"
+    "an earlier release may have reused this lineage where no capture spoke for it; drop the output, and register its operation again"
 )
 
 
@@ -44,6 +46,8 @@ def unsigned(kept: str, guarantee: str) -> tuple[str, str, str]:
     """A link's operation, what the link is worth, and why, if that is less than was said: without a sign nobody knows how it was reused."""
     if kept.startswith(_SIGN):
         return kept.removeprefix(_SIGN), guarantee, ""
+    for sign in _OLDER:
+        kept = kept.removeprefix(sign)
     return (kept, GUARANTEES[-1], UNPROVEN) if kept else ("", guarantee, "")
 
 

@@ -20,13 +20,20 @@ from airflow_lineage_provider.arrays.registered import Call, Unchecked
 from airflow_lineage_provider.arrays.relation import Relation
 from airflow_lineage_provider.arrays.reuse import Signature
 from airflow_lineage_provider.arrays.selection import selected
-from airflow_lineage_provider.errors import InvalidRelation, TooManyCells, UnknownArray
+from airflow_lineage_provider.errors import InvalidOption, InvalidRelation, TooManyCells, UnknownArray
+from airflow_lineage_provider.settings import confirmations
 from airflow_lineage_provider.shown import shown
 
 MOST_PATHS = 1_000
 """The most paths between two arrays that `Log.trace` follows."""
 _TOLD = 20
 """So many names stand in a message."""
+
+
+def _confirmations(given: int | None) -> int:
+    if given is not None and (isinstance(given, bool) or not isinstance(given, int) or given < 0):
+        raise InvalidOption(f"confirmations={shown(given)} is no number of captures; it can be a whole number, 0 or more")
+    return confirmations() if given is None else given
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +59,8 @@ class Traced:
 class Log:
     """Arrays and the lineage between them; in memory they live as long as this object.
 
-    :param confirmations: how many further captures have to give the same before an operation's lineage is reused.
+    :param confirmations: how many further captures have to give the same before an operation's lineage is reused; by default
+        ``AIRFLOW_LINEAGE_CONFIRMATIONS``. :raises InvalidOption: it is no such number.
     :param kept: where they are kept; in memory without.
     :param owner: whose arrays are named here: a name is one of its own, unless it is another owner's, in full.
 
@@ -64,8 +72,8 @@ class Log:
     [[0, 0], [0, 1], [1, 0], [1, 1]]
     """
 
-    def __init__(self, *, confirmations: int = 1, kept: Keeping | None = None, owner: Owner | None = None) -> None:
-        self._kept: Keeping = Memory(confirmations) if kept is None else kept
+    def __init__(self, *, confirmations: int | None = None, kept: Keeping | None = None, owner: Owner | None = None) -> None:
+        self._kept: Keeping = Memory(_confirmations(confirmations)) if kept is None else kept
         self._owner = owner
         self._unchecked = Unchecked()
 
@@ -139,7 +147,7 @@ class Log:
         known = self._kept.operation(call.operation).predicted(*call.shapes, call.contents) if reuse else None
         relations = known if known is not None else call.captured(capture)
         links = {pair: Link(one, False, guarantee, call.operation) for pair, one in zip(call.pairs, relations, strict=True)}
-        lesson = call.reused() if known is not None else call.observed(relations)
+        lesson = call.reused(known) if known is not None else call.observed(relations)
         self._kept.enter(Said(links=links, lessons=[lesson] if reuse else []))
         if known is not None:
             self._unchecked.add(call, capture, relations)

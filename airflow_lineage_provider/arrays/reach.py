@@ -10,7 +10,11 @@ too: had it been there, they would not have fitted. A dimension that is the same
 Thresholds are told by the arguments: an operation whose arguments are said has none beyond what their numbers multiply to (a window by its
 dilation), of sums and differences beyond what they add up to (offsets), multiples by its numbers alone, and speaks for dimensions
 beyond them of up to twice the size, or half. Where they are not said any number may be one, and any multiple of any dimensions: then calls
-speak for no dimensions but those within their convex hull.
+speak for no dimensions but those within their convex hull. The numbers in an operation's name ("window 25") are arguments, too.
+
+What is left of a measure that is divided may be a case of its own, as even and odd lengths are of many a transform: calls speak for another
+one if they determine what it is with a term for such cases. Divided is by two and by small numbers of the arguments, or by two to four
+where these are not said.
 """
 
 from __future__ import annotations
@@ -38,6 +42,10 @@ _BETWEEN = 9
 """So many thresholds between two calls are all tried."""
 _NUMBERS = 12
 """The multiples by more numbers are too many to be tried: then it is as if the arguments were not said."""
+_DIVISORS = ((2,), (2, 3, 4))
+"""What measures are divided by where the arguments are said, and where they are not."""
+_DIVISOR = 12
+"""By larger numbers of the arguments nothing is divided."""
 _DENOMINATOR = 64
 """The largest of a ratio."""
 _MULTIPLE = 2**31
@@ -59,24 +67,28 @@ class Reach:
     :ivar last: no dimension, and no number of cells, has a threshold beyond this; infinite where nobody has said so.
     :ivar offset: no sum or difference of dimensions has, below zero neither.
     :ivar ratios: by what two dimensions are multiplied whose sum, or difference, may have one.
+    :ivar divisors: by which what is left of a measure may be a case of its own.
     """
 
     cuts: tuple[int, ...]
     last: float
     offset: float
     ratios: tuple[tuple[int, int], ...]
+    divisors: tuple[int, ...] = (2,)
 
     @classmethod
     def of(cls, operation: str) -> Reach:
         """Of an operation's name and its arguments, as JSON; the arguments are said unless they are null."""
-        args = json.loads(operation)[1]
-        texts = [] if args is None else _NUMBER.findall(json.dumps(args))
+        name, args = json.loads(operation)[:2]
+        texts = _NUMBER.findall(name) + ([] if args is None else _NUMBER.findall(json.dumps(args)))
         numbers = list(map(_whole, texts))
         near = {part + step for one in numbers for part in (one // 2, one, 2 * one) for step in (-1, 0, 1)}
         bound = 2 * math.prod(1 + one for one in numbers) if numbers else 0
         is_said = args is not None and bound < _MOST and len(set(numbers)) <= _NUMBERS
         last, offset = (bound, sum(1 + one for one in numbers)) if is_said else (math.inf, math.inf)
-        return cls(tuple(sorted(one for one in near if _SMALL < one < _MOST)), last, offset, _ratios(texts if is_said else []))
+        cuts = tuple(sorted(one for one in near if _SMALL < one < _MOST))
+        divisors = {*_DIVISORS[args is None], *(int(one) for one in texts if one.isdigit() and 1 < float(one) <= _DIVISOR)}
+        return cls(cuts, last, offset, _ratios(texts if is_said else []), tuple(sorted(divisors)))
 
     def is_alike(self, seen: tuple[Shape, ...], wanted: tuple[Shape, ...]) -> bool:
         """Whether a call can say something of another: the same numbers of axes, small dimensions equal, others of the same kinds."""
@@ -104,9 +116,16 @@ class Reach:
         if _are_equal_first(shapes):
             return False
         both = [one + made for one, made in zip(shapes, outputs, strict=True)]
-        told = itertools.chain(((one, self.last) for one in (*rows[:, 1:].T, *_numbers_of_cells(both))), self._sums(both, shapes))
-        unfitted = _unfitted(rows)
-        return all(_is_covered(one, last, unfitted) for one, last in told if (one != one[0]).any())
+        plain, unfitted = [*rows[:, 1:].T, *_numbers_of_cells(both)], _unfitted(rows)
+        told = itertools.chain(((one, self.last) for one in plain), self._sums(both, shapes))
+        is_covered = all(_is_covered(one, last, unfitted) for one, last in told if (one != one[0]).any())
+        return is_covered and not _fit(self._cases(plain, both), unfitted)
+
+    def _cases(self, measures: Sequence[Ints], calls: Sequence[tuple[Shape, ...]]) -> Ints:
+        """(cases, calls): in which calls as much is left of a measure, or of a sum or difference of two dimensions, as in the last one."""
+        sums = [one + sign * other for one, other in itertools.combinations(_dimensions(calls), 2) for sign in (-1, 1)]
+        left = [one % divisor for one in (*measures, *sums) for divisor in self.divisors]
+        return np.array([one == one[-1] for one in left], dtype=np.int64).reshape(len(left), len(calls))
 
     def _sums(self, calls: Sequence[tuple[Shape, ...]], inputs: Sequence[tuple[Shape, ...]]) -> Iterator[tuple[Ints, float]]:
         """Sums and differences of two dimensions, and of three `_together`, also of such as do not vary; how far their thresholds go."""
@@ -179,10 +198,15 @@ def _is_covered(measure: Ints, last: float, unfitted: Any) -> bool:
     """
     for least, most, is_beyond in _gaps(measure, last):
         terms = np.concatenate([is_beyond[None], np.maximum(measure - _thresholds(measure, least, most, is_beyond, unfitted)[:, None], 0)])
-        left = np.abs(terms @ unfitted.T) / np.maximum(np.abs(terms).max(axis=1, keepdims=True), 1)
-        if ((left[:, :-1] < _EXACT).all(axis=1) & (left[:, -1] > _EXACT)).any():
+        if _fit(terms, unfitted):
             return False
     return True
+
+
+def _fit(terms: Any, unfitted: Any) -> bool:
+    """Whether one of some terms, (terms, calls), fits all calls but the last, of which it makes another."""
+    left = np.abs(terms @ unfitted.T) / np.maximum(np.abs(terms).max(axis=1, keepdims=True, initial=0), 1)
+    return bool(((left[:, :-1] < _EXACT).all(axis=1) & (left[:, -1] > _EXACT)).any())
 
 
 def _gaps(measure: Ints, last: float) -> Iterator[tuple[int, int, Ints]]:

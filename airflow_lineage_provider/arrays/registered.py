@@ -13,7 +13,7 @@ from airflow_lineage_provider.arrays.boxes import Shape
 from airflow_lineage_provider.arrays.compress import merge
 from airflow_lineage_provider.arrays.contents import digest
 from airflow_lineage_provider.arrays.link import GUARANTEES, given_link
-from airflow_lineage_provider.arrays.reuse import Contents, Operation, Relations, same
+from airflow_lineage_provider.arrays.reuse import Contents, Operation, Relations, alike
 from airflow_lineage_provider.errors import CaptureNeeded, InvalidRelation
 from airflow_lineage_provider.shown import shown
 
@@ -93,9 +93,9 @@ class Call:
         ends = itertools.product(self.outputs, self.sources)
         return tuple(merge(_relation(given[source[0], output[0]], output, source)) for output, source in ends)
 
-    def reused(self) -> tuple[str, Callable[[Operation], None]]:
-        """To be noted of the operation: that this call was known from earlier ones."""
-        return self.operation, lambda operation: operation.count(*self.shapes, self.contents)
+    def reused(self, relations: Relations) -> tuple[str, Callable[[Operation], None]]:
+        """To be noted of the operation: that these relations were known from earlier calls."""
+        return self.operation, lambda operation: operation.count(self.shapes[0], relations, self.contents)
 
     def observed(self, relations: Relations) -> tuple[str, Callable[[Operation], None]]:
         """To be noted: what a capture gave."""
@@ -131,9 +131,5 @@ class Unchecked:
         :raises CaptureFailed: a capture fails.
         """
         for call, capture, relations in list(self.calls)[-sample:]:
-            if not _is_same(relations, call.captured(capture)):
+            if not alike(tuple(map(merge, relations)), call.captured(capture)):
                 yield call
-
-
-def _is_same(relations: Relations, captured: Relations) -> bool:
-    return all(itertools.starmap(same, zip(map(merge, relations), captured, strict=True)))

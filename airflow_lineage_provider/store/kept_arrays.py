@@ -15,6 +15,7 @@ from airflow_lineage_provider.arrays.link import Link, signed
 from airflow_lineage_provider.arrays.operation_codec import encode_operation
 from airflow_lineage_provider.arrays.owner import Owner
 from airflow_lineage_provider.errors import DerivationNotFound, UnknownArray
+from airflow_lineage_provider.settings import confirmations
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.store import derivations, found_arrays, schema
 from airflow_lineage_provider.store.found_arrays import digest
@@ -108,7 +109,7 @@ def _enter_relation(connection: sa.Connection, pair: tuple[str, str], link: Link
 def _note(connection: sa.Connection, said: Said) -> None:
     """What is to be noted of operations, in the newest state of each."""
     for name in dict.fromkeys(name for name, _ in said.lessons):
-        state = found_arrays.operation(connection, name, 0, lock=True)
+        state = found_arrays.operation(connection, name, confirmations(), lock=True)
         for other, note in said.lessons:
             if other == name:
                 note(state)

@@ -152,7 +152,7 @@ OPERATIONS: Mapping[str, Operation] = {
 @dataclass(frozen=True)
 class Threshold:
     """An operation whose lineage begins another piece where a dimension, a number of cells, or how much longer one is than another (or than
-    a multiple of it, or than two) passes a number.
+    a multiple of it, or than two) passes a number, or by what is left of these when they are divided by it.
 
     :ivar made: gives the pairs from the input's shape and the number. :ivar numbers: from the least to the greatest.
     """
@@ -207,5 +207,9 @@ THRESHOLDS: Mapping[str, Threshold] = {
     "reflect": Threshold(lambda s, n: moved(lambda a: np.pad(a, n, mode="reflect"), s), 1),
     "edge": Threshold(lambda s, n: moved(lambda a: np.pad(a, (n, 0), mode="edge"), s), 1),
     "first or all": Threshold(lambda s, n: moved(lambda a: a[: n if len(a) > 2 * n else len(a)], s), 1),
+    "what is left": Threshold(lambda s, n: listed((), s, lambda at: [(s[0] % n,)]), 1, (2, 4)),
+    "what is left of all": Threshold(lambda s, n: listed((), s, lambda at: [(math.prod(s) % n, 0)] if s[0] > 4 else []), 2, (2, 4)),
+    "whole groups": Threshold(lambda s, n: moved(lambda a: a[: len(a) // n * n], s), 1, (2, 4)),
+    "every n-th": Threshold(lambda s, n: moved(lambda a: a[n - 1 :: n], s), 1, (2, 4)),
     "summed in time": Threshold(lambda s, n: listed(s, s, lambda at: [(x,) for x in range(max(at[0] - n, 0), at[0] + 1)]), 1),
 }

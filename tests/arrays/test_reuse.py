@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -9,13 +10,14 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from airflow_lineage_provider.arrays import Log, Relation, compose, compress, expand, rules
+from airflow_lineage_provider.arrays import Log, Relation, compose, compress, expand, operation_codec, rules
 from airflow_lineage_provider.arrays.contents import digest
 from airflow_lineage_provider.arrays.grouping import Ints
 from airflow_lineage_provider.arrays.operation_codec import decode_operation, encode_operation
 from airflow_lineage_provider.arrays.reach import Reach
-from airflow_lineage_provider.arrays.reuse import Operation
-from airflow_lineage_provider.errors import CaptureFailed, CaptureNeeded, InvalidRelation, UnknownArray
+from airflow_lineage_provider.arrays.reuse import Operation, Refusal
+from airflow_lineage_provider.arrays.whole_numbers import number
+from airflow_lineage_provider.errors import CaptureFailed, CaptureNeeded, InvalidOption, InvalidRelation, UnknownArray
 from tests.arrays.drawing import drawn
 from tests.arrays.operations import OPERATIONS, THRESHOLDS, flat_differences, listed, moved, multiplied, scanned, summed, windows
 from tests.in_turn import in_turn
@@ -111,8 +113,8 @@ def test_other_shapes_are_known_once_their_number_determines_how_it_grows(made: 
 
 def test_without_a_word_of_the_arguments_sizes_between_those_that_were_captured_are_known() -> None:
     calls = Calls()
-    for length in (6, 8, 40):
-        assert not calls.call("flip", lambda shape: moved(np.flip, shape), (length,))
+    for length in (6, 8, 9, 40, 15, 19, 22, 35, 12):
+        calls.call("flip", lambda shape: moved(np.flip, shape), (length,))
     assert calls.call("flip", lambda shape: moved(np.flip, shape), (27,), is_given=False)
     for length in (41, 5):
         with pytest.raises(CaptureNeeded):
@@ -150,7 +152,7 @@ def test_shapes_that_are_longer_than_wide_say_nothing_of_squares_and_of_wider_on
     def shorter(shape: Shape) -> tuple[Shape, Any]:
         return listed(shape, shape, lambda at: [(min(shape) - 1, 0)])
 
-    for shape in ((9, 4), (11, 6), (12, 7), (15, 8), (14, 5)):
+    for shape in ((9, 4), (11, 6), (12, 7), (15, 8), (14, 5), (15, 9), (13, 7)):
         calls.call("shorter", shorter, shape, args=SAID)
     assert calls.call("shorter", shorter, (13, 9), is_given=False, args=SAID)
     for shape in ((10, 10), (9, 12), (9, 10)):
@@ -198,6 +200,90 @@ def test_what_hangs_on_values_is_refused_and_says_why() -> None:
     }
 
 
+def sorting(values: Any) -> Made:
+    """What sorting these values moves."""
+    return lambda shape: moved(lambda a: a[np.argsort(values, kind="stable")], shape)
+
+
+def refused_sort(**options: Any) -> Calls:
+    """A log in which two sorts of six cells have differed."""
+    calls = Calls(**options)
+    for values in ([3, 1, 2, 6, 5, 4], [1, 2, 3, 4, 5, 6]):
+        assert not calls.call("sort", sorting(values), (6,))
+    return calls
+
+
+def test_what_hangs_on_values_is_not_reused_at_shapes_that_are_seen_later() -> None:
+    """Two captures alike prove nothing there, as where a task is cleared and run again on the same table."""
+    calls = refused_sort()
+    same = [3, 1, 2, 7, 6, 5, 4]
+    assert [calls.call("sort", sorting(values), (7,)) for values in (same, same, same, same[::-1])] == [False] * 4
+    assert {one.state for one in calls.log.signatures()} == {"refused"}
+
+
+def test_what_verify_has_refused_is_not_reused_at_other_shapes_or_contents() -> None:
+    calls, same = Sorted(), np.array([1.0, 2.0, 3.0, 4.0])
+    for _ in range(2):
+        calls.call("sort", sorting(same), (4,))
+    calls.log.array("in", (4,))
+    calls.log.array("out", (4,))
+    assert calls.log.register_operation("sort", ["in"], ["out"], capture=moved(np.flip, (4,))[1])
+    assert len(calls.log.verify()) == 1
+    longer = np.array([3.0, 1.0, 2.0, 5.0, 4.0])
+    assert [calls.call("sort", sorting(values), (5,)) for values in (longer, longer, longer[::-1])] == [False] * 3
+    assert [calls.sort(longer) for _ in range(3)] == [False] * 3
+
+
+def test_what_differs_for_the_same_contents_is_not_reused_for_any() -> None:
+    """A random shuffle."""
+    calls, random = Calls(), np.random.default_rng(0)
+    for values in (np.arange(9.0), np.arange(9.0), np.arange(9.0) + 1, np.arange(9.0) + 1, np.arange(9.0) + 1):
+        told = {f"in {calls.number + 1}": values}
+        assert not calls.call("shuffle", lambda shape: moved(lambda a: random.permutation(a), shape), (9,), contents=told)
+    assert {one.state for one in calls.log.signatures()} == {"refused"}
+
+
+def test_a_refusal_is_written_and_read_whatever_shapes_came_after_it() -> None:
+    calls = refused_sort()
+    for length in range(7, 100):
+        for _ in range(2):
+            assert not calls.call("sort", sorting(np.arange(length)), (length,))
+    (operation,) = calls.log._kept.operations()
+    found = decode_operation(encode_operation(operation), 1)
+    assert (found.refused, found.why) == (Refusal.SHAPES, operation.why)
+    assert len(found.known) < len(operation.known)
+    for length in (6, 7, 50, 99, 1000):
+        assert found.predicted(((length,),), ((length,),)) is None
+
+
+def test_captures_of_other_contents_confirm_nothing() -> None:
+    """Two tables that happen to be in the same order say nothing of a third, whether its contents are told or not."""
+    calls = Sorted()
+    for values in ([1.0, 2.0, 3.0, 4.0], [1.0, 5.0, 6.0, 7.0], [0.0, 5.0, 6.0, 7.0]):
+        assert not calls.sort(np.array(values))
+    assert not calls.sort(np.array([4.0, 3.0, 2.0, 1.0])), "what happens to be alike is no proof"
+    other = Sorted()
+    for values in ([1.0, 2.0, 3.0, 4.0], [1.0, 5.0, 6.0, 7.0]):
+        other.sort(np.array(values))
+    assert [one.state for one in other.log.signatures() if one.shapes] == ["provisional"]
+    assert not other.call("sort", sorting([4, 3, 2, 1]), (4,))
+    assert {one.state for one in other.log.signatures() if one.shapes} == {"refused"}, "and what differs is proof that it hangs on values"
+    assert other.sort(np.array([1.0, 2.0, 3.0, 4.0])) is False
+    assert other.sort(np.array([1.0, 2.0, 3.0, 4.0])), "for the same contents it goes on"
+
+
+def test_captures_of_told_contents_are_none_of_those_that_tell_how_it_grows() -> None:
+    calls = Sorted()
+    for length in (5, 6, 8, 10):
+        calls.sort(np.arange(float(length)), args=SAID)
+    for length in (7, 9):
+        with pytest.raises(CaptureNeeded):
+            calls.call("sort", sorting(np.arange(length)), (length,), is_given=False, args=SAID)
+    for length in (5, 6, 8):
+        assert not calls.call("sort", sorting(np.arange(length)), (length,), args=SAID)
+    assert calls.call("sort", sorting(np.arange(9)), (9,), is_given=False, args=SAID)
+
+
 def test_a_shape_that_grows_otherwise_ends_it() -> None:
     calls = Calls()
     for length in (4, 6):
@@ -238,17 +324,12 @@ def test_what_captures_are_worth_is_said_and_is_not_mixed() -> None:
         calls.call("f", rows, (4, 5), guarantee="sure")
 
 
-def ordered(values: Any) -> Made:
-    """What sorting these values moves."""
-    return lambda shape: moved(lambda a: a[np.argsort(values, kind="stable")], shape)
-
-
 class Sorted(Calls):
     """Calls of a sort, whose captures hang on what is sorted."""
 
     def sort(self, values: Any, told: Any = None, **options: Any) -> bool:
         return self.call(
-            "sort", ordered(values), values.shape, contents={f"in {self.number + 1}": values if told is None else told}, **options
+            "sort", sorting(values), values.shape, contents={f"in {self.number + 1}": values if told is None else told}, **options
         )
 
 
@@ -358,6 +439,70 @@ def test_what_is_no_call_is_refused_and_leaves_nothing(sources: Any, outputs: An
         log.register_operation("again", ["a"], ["b"], capture=[])
 
 
+def test_what_was_captured_meanwhile_is_another_than_what_was_foretold() -> None:
+    operation = Operation('["flip", {}]', 1)
+    for length in (5, 6, 8, 10):
+        operation.observe(((length,),), ((length,),), (compress(moved(np.flip, (length,))[1], (length,), (length,)),))
+    told = operation.predicted(((9,),), ((9,),))
+    assert told is not None
+    operation.count(((9,),), told)
+    operation.observe(((9,),), ((9,),), (compress(moved(np.copy, (9,))[1], (9,), (9,)),))
+    with pytest.raises(CaptureNeeded, match="another lineage was captured meanwhile"):
+        operation.count(((9,),), told)
+
+
+@pytest.mark.parametrize("given", [-1, 1.0, True, "2"])
+def test_confirmations_are_a_number(given: Any) -> None:
+    with pytest.raises(InvalidOption, match="confirmations"):
+        Log(confirmations=given)
+
+
+def test_confirmations_are_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRFLOW_LINEAGE_CONFIRMATIONS", "2")
+    calls = Calls()
+    assert [calls.call("sum", rows, (4, 5)) for _ in range(4)] == [False] * 3 + [True]
+
+
+def older(data: bytes, **whys: str) -> bytes:
+    """What the second version has written of an operation.
+
+    :param whys: of the operation, of what is known of shapes (``known``) and of contents, why it is refused.
+    """
+    source = operation_codec._SEAL.taken_off(data)
+    head = json.loads(source.take(source.number()))
+    rest = data[len(data) - sum(sum(one["bytes"]) for one in (*head["known"], *head["contents"])) :]
+    del head["refused"]
+    head["why"] = whys.get("why", "")
+    for part in ("known", "contents"):
+        head[part] = [one | {"why": whys.get(part, "")} for one in head[part]]
+    document = json.dumps(head).encode()
+    return operation_codec._SEAL.put_on(number(len(document)) + document + rest, 2)
+
+
+@pytest.mark.parametrize(
+    ("whys", "refused"),
+    [
+        ({}, Refusal.NOTHING),
+        ({"why": "at shapes ((7,),) the lineage is another than it grew to at others"}, Refusal.OTHER_SHAPES),
+        ({"why": "two captures for the same shapes differ: the lineage hangs on values"}, Refusal.SHAPES),
+        ({"why": "at shapes", "known": "it hangs on values"}, Refusal.SHAPES),
+        ({"why": "a capture gave another lineage than was reused"}, Refusal.ALL),
+        ({"why": "two captures for the same shapes differ", "contents": "two captures for the same contents differ"}, Refusal.ALL),
+    ],
+)
+def test_what_the_release_before_has_refused_is_refused_for_all(whys: dict[str, str], refused: Refusal) -> None:
+    calls, values = Sorted(), np.array([3.0, 1.0, 2.0])
+    for _ in range(2):
+        calls.sort(values)
+        calls.call("sort", sorting(values), (3,))
+    (operation,) = calls.log._kept.operations()
+    found = decode_operation(older(encode_operation(operation), **whys), 1)
+    assert (found.refused, found.why) == (refused, whys.get("why", ""))
+    assert found.predicted(((3,),), ((3,),)) is None, "captures of other contents had confirmed it, perhaps"
+    contents = next(iter(found.by_contents))
+    assert (found.predicted(((3,),), ((3,),), contents) is None) == (refused is Refusal.ALL)
+
+
 def test_what_an_older_release_knew_is_not_relied_on() -> None:
     """Its entries may be of sizes for which no capture spoke; that an operation hangs on values stays known."""
     operation = Operation('["sum", {}]', 1)
@@ -366,11 +511,10 @@ def test_what_an_older_release_knew_is_not_relied_on() -> None:
         operation.observe((shape,), (output,), (compress(pairs, output, shape),))
     data = encode_operation(operation)
     assert decode_operation(data, 1).known.keys() == operation.known.keys()
-    older = data[:4] + b"\1" + data[5:]
-    assert decode_operation(older, 1) == Operation('["sum", {}]', 1)
-    operation.refuse("two captures differ")
-    data = encode_operation(operation)
-    assert decode_operation(data[:4] + b"\1" + data[5:], 1) == Operation('["sum", {}]', 1, why="two captures differ")
+    first = older(data)
+    assert decode_operation(first[:4] + b"\1" + first[5:], 1) == Operation('["sum", {}]', 1)
+    first = older(data, why="two captures differ")
+    assert decode_operation(first[:4] + b"\1" + first[5:], 1) == Operation('["sum", {}]', 1, refused=Refusal.ALL, why="two captures differ")
 
 
 FIXED = {
@@ -390,6 +534,31 @@ def test_nothing_is_ever_reused_wrongly(name: str, data: st.DataObject) -> None:
             calls.call(name, lambda one: operation.relation(one, np.random.default_rng(0)), shape)
 
 
+@drawn(40, one_in=10, data=st.data())
+def test_what_hangs_on_values_is_never_reused_once_it_was_seen(data: st.DataObject) -> None:
+    """Histories of a sort of three lengths, of values of two kinds; `Calls.call` compares with a capture."""
+    calls, captured = Sorted(), set[tuple[int, bool]]()
+    for length, kind, is_told in data.draw(st.lists(st.tuples(st.sampled_from([4, 5, 7]), st.booleans(), st.booleans()), max_size=24)):
+        values = np.arange(float(length)) if kind else np.arange(float(length))[::-1]
+        has_differed = any((one, not other) in captured for one, other in captured)
+        if is_told:
+            reused = calls.sort(values)
+        elif has_differed:
+            reused = calls.call("sort", sorting(values), (length,))
+            assert not reused
+        else:
+            reused = calls.log.register_operation("sort", *named(calls.log, length), capture=sorting(values)((length,))[1])
+        captured |= set() if reused else {(length, kind)}
+
+
+def named(log: Log, length: int) -> tuple[list[str], list[str]]:
+    """Two new arrays of a length."""
+    names = [f"{side} {len(log._kept.names(10_000))}" for side in ("a", "b")]
+    for name in names:
+        log.array(name, (length,))
+    return names[:1], names[1:]
+
+
 @pytest.mark.parametrize(("name", "args"), in_turn(sorted(THRESHOLDS), [None, {"n": 10}, {"slice": "0:10"}]))
 def test_a_threshold_is_not_jumped_over(name: str, args: Any) -> None:
     """Below it, then far beyond: what a capture gives, whether the arguments tell the number or nobody does."""
@@ -399,7 +568,7 @@ def test_a_threshold_is_not_jumped_over(name: str, args: Any) -> None:
         shape = (
             (size,) if operation.rank == 1 else (size, sizes[at - 5]) if operation.rank == 2 else (size // 3, sizes[at - 5] // 4, size // 5)
         )
-        calls.call(name, lambda one: operation.made(one, 10), tuple(max(side, 4) for side in shape), args=args)
+        calls.call(name, lambda one: operation.made(one, min(10, operation.numbers[1])), tuple(max(side, 4) for side in shape), args=args)
 
 
 def test_a_triangle_that_comes_to_touch_the_other_side_is_another_piece() -> None:
@@ -423,7 +592,8 @@ def test_a_triangle_that_comes_to_touch_the_other_side_is_another_piece() -> Non
     reused = [calls.call("tril", lambda one: operation.made(one, 10), shape, args={"k": 10}) for shape in shapes]
     assert not any(reused[9:12])
     ratios = ((1, 1), (1, 10), (10, 1))
-    assert Reach.of('["tril", {"k": 10}]') == Reach(cuts=(4, 5, 6, 9, 10, 11, 19, 20, 21), last=22, offset=11, ratios=ratios)
+    cuts = (4, 5, 6, 9, 10, 11, 19, 20, 21)
+    assert Reach.of('["tril", {"k": 10}]') == Reach(cuts, last=22, offset=11, ratios=ratios, divisors=(2, 10))
     assert Reach.of('["resized", {"by": 0.75, "to": "1e-999999"}]').ratios == ((1, 1), (3, 4), (4, 3))
 
 
@@ -497,6 +667,41 @@ def test_the_one_threshold_that_would_fit_all_calls_is_tried() -> None:
     lengths = [((int(one),),) for one in rows[:, 1]]
     assert (np.maximum(rows[:-1, 1] - 1_234, 0) == rows[:-1, 2]).all()
     assert not Reach.of('["made", null]').covers(rows, lengths, [((int(one),),) for one in rows[:, 2]], 1)
+
+
+def of_a_window(shape: Shape) -> tuple[Shape, Any]:
+    return windows(shape, 25, 12)
+
+
+@pytest.mark.parametrize("name", ["window 25", "window25", "2.5e1"])
+def test_numbers_in_a_name_are_arguments(name: str) -> None:
+    calls = Calls()
+    for length in (26, 28, 30, 27, 33, 40, 52):
+        calls.call(name, of_a_window, (length,), args=SAID)
+    for length in (24, 25, 20, 14, 12):
+        assert not calls.call(name, of_a_window, (length,), args=SAID)
+
+
+def test_numbers_in_a_name_say_no_more_of_others() -> None:
+    assert Reach.of('["window 25", {}]') == Reach.of('["window", {"size": 25}]')
+    assert Reach.of('["window 2 of", {"by": 3}]').divisors == (2, 3)
+    assert Reach.of('["window", null]').divisors == (2, 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("made", "shapes", "further"),
+    [
+        (lambda shape: listed((), shape, lambda at: [(shape[0] % 2,)]), [(4,), (6,), (10,), (14,), (8,)], (9,)),
+        (lambda shape: listed((), shape, lambda at: [((shape[0] * shape[1]) % 2, 0)]), [(4, 5), (7, 6), (8, 10), (9, 4), (6, 7)], (7, 5)),
+        (lambda shape: listed((), shape, lambda at: [(sum(shape) % 2, 0)]), [(4, 6), (7, 5), (8, 10), (9, 5), (6, 8)], (7, 6)),
+        (lambda shape: moved(lambda a: a[: len(a) // 2 * 2], shape), [(4,), (6,), (10,), (14,), (8,)], (9,)),
+    ],
+)
+def test_what_is_even_says_nothing_of_what_is_odd(made: Made, shapes: list[Shape], further: Shape) -> None:
+    calls = Calls()
+    for shape in shapes:
+        calls.call("halved", made, shape, args=SAID)
+    assert not calls.call("halved", made, further, args=SAID)
 
 
 @drawn(40, one_in=4, name=st.sampled_from(sorted(THRESHOLDS)), is_said=st.booleans(), data=st.data())

@@ -50,6 +50,23 @@ def test_what_was_reused_is_checked_and_refused_for_everybody(lineage: Lineage) 
         another(lineage).arrays.register_operation("f", ["A"], ["E"])
 
 
+def test_what_hangs_on_values_is_refused_for_everybody_at_all_shapes(lineage: Lineage) -> None:
+    orders = {(2, 0): [(0, 1), (1, 0)], (2, 1): [(0, 0), (1, 1)], (3, 0): [(0, 2), (1, 1), (2, 0)]}
+    for number, (length, kind) in enumerate([(2, 0), (2, 1), (3, 0), (3, 0)]):
+        with another(lineage).arrays.task(task(run=f"{number}")) as log:
+            make(log, A=(length,), B=(length,))
+            assert not log.register_operation("sort", ["A"], ["B"], capture=orders[length, kind])
+    make(lineage.arrays, A=(3,), B=(3,))
+    with pytest.raises(CaptureNeeded):
+        another(lineage).arrays.register_operation("sort", ["A"], ["B"])
+    assert {one.state for one in lineage.arrays.signatures()} == {"refused"}
+
+
+def test_how_many_captures_confirm_one_another_is_a_setting(lineage: Lineage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRFLOW_LINEAGE_CONFIRMATIONS", "2")
+    assert [summed(another(lineage).arrays, 4, name) for name in "abcd"] == [False, False, False, True]
+
+
 def test_two_writers_of_one_signature_end_in_one_state(lineage: Lineage) -> None:
     """Each of eight threads registers the same operation at one shape; none of the captures is lost."""
     make(lineage.arrays, A=(4, 5))
