@@ -23,6 +23,11 @@ GUARANTEES = ("exact", "superset", "unavailable")
 """What a relation is worth, from the strongest to the weakest."""
 
 
+def worth(said: str | None, captures: Iterable[Any]) -> str:
+    """What captures are worth: what is said, or else what they say of themselves (``guarantee``), as estimates do; exact by default."""
+    return weakest(getattr(one, "guarantee", GUARANTEES[0]) for one in captures) if said is None else said
+
+
 def weakest(guarantees: Iterable[str]) -> str:
     """What relations are worth together; `exact` where there is none."""
     return max(guarantees, key=GUARANTEES.index, default=GUARANTEES[0])

@@ -12,7 +12,7 @@ from airflow_lineage_provider.arrays.cells import Cells
 from airflow_lineage_provider.arrays.given import Capture, check_name, check_shape, is_name
 from airflow_lineage_provider.arrays.graph import paths
 from airflow_lineage_provider.arrays.keeping import Keeping, Known, Memory, Said, between, check_no_circle, check_shape_is, said_already
-from airflow_lineage_provider.arrays.link import GUARANTEES, Link, given_link, weakest
+from airflow_lineage_provider.arrays.link import GUARANTEES, Link, given_link, weakest, worth
 from airflow_lineage_provider.arrays.owner import Owner
 from airflow_lineage_provider.arrays.path import follow
 from airflow_lineage_provider.arrays.region import Region
@@ -90,12 +90,13 @@ class Log:
         if known is None:
             self._kept.enter(Said({full: sides}))
 
-    def lineage(self, source: str, output: str, pairs: Any = None, *, capture: Capture | None = None, guarantee: str = "exact") -> None:
+    def lineage(self, source: str, output: str, pairs: Any = None, *, capture: Capture | None = None, guarantee: str | None = None) -> None:
         """Say which cells of one array stand behind which cells of another. Nothing is kept where this fails.
 
         :param pairs: integers of shape (n, axes of the output + axes of the source), from 0, in any order; or a compressed `Relation`.
         :param capture: in place of ``pairs``: called with the index of each cell of the output, it gives the cells of the source behind it.
-        :param guarantee: ``exact``, ``superset`` or ``unavailable``: what the pairs are worth.
+        :param guarantee: ``exact``, ``superset`` or ``unavailable``: what the pairs are worth; exact by default, but of estimates
+            (`arrays.by_lime`, say), which are ``unavailable``.
         :raises UnknownArray: one of the two has no name here.
         :raises InvalidRelation: the pairs are not what they can be, there is lineage between the two already, or the source is made from
             the output.
@@ -104,6 +105,7 @@ class Log:
         source, output = self._full(source), self._full(output)
         known = self._known(source, output)
         own, behind = (output, self._shape(output, known)), (source, self._shape(source, known))
+        guarantee = worth(guarantee, [capture])
         self._check_new(source, output, guarantee)
         if (pairs is None) == (capture is None):
             raise InvalidRelation(f"{between((source, output))} needs either pairs or a capture")
@@ -118,7 +120,7 @@ class Log:
         args: Any = None,
         capture: Any = None,
         reuse: bool = True,
-        guarantee: str = "exact",
+        guarantee: str | None = None,
         contents: Mapping[str, Any] | None = None,
     ) -> bool:
         """Say which operation made arrays of others, with lineage between each two (DSLog, Sec. III.A). Nothing is kept where this fails.
@@ -140,6 +142,7 @@ class Log:
         there = self._known(*(one for names in full for one in names))
         ends = ([(one, self._shape(one, there)) for one in names] for names in full)
         told = None if contents is None else {self._full(name): one for name, one in contents.items()}
+        guarantee = worth(guarantee, capture.values() if isinstance(capture, Mapping) else [capture])
         call = Call.of(operation, args, *ends, guarantee=guarantee, contents=told)
         for source, output in call.pairs:
             self._check_new(source, output, guarantee)

@@ -1,6 +1,7 @@
 """The cells of an array that a reason speaks of: those in its boxes, under its mask, its spans', its features'.
 
-A reason is read by its fields, as reasons are declared above this package: `boxes`, `runs`, `spans` or `features`.
+A reason is read by its fields, as reasons are declared above this package: `boxes`, `runs`, `spans` or `features`. An array of truth values
+is a mask, one of numbers has the weight of each cell.
 """
 
 from __future__ import annotations
@@ -13,9 +14,12 @@ from typing import Any
 import numpy as np
 
 from airflow_lineage_provider.arrays.boxes import Boxes, Shape, joined, nothing
-from airflow_lineage_provider.arrays.given import check_shape
+from airflow_lineage_provider.arrays.compress import merge
+from airflow_lineage_provider.arrays.given import check_shape, has_mask
 from airflow_lineage_provider.arrays.grouping import Ints, ranges
 from airflow_lineage_provider.arrays.region import Region
+from airflow_lineage_provider.arrays.relation import Relation
+from airflow_lineage_provider.arrays.tracking.array import Values
 from airflow_lineage_provider.arrays.tracking.relations import along
 from airflow_lineage_provider.errors import InvalidCells
 from airflow_lineage_provider.shown import shown
@@ -49,19 +53,47 @@ class Marked:
 def of_reason(reason: Any, shape: Sequence[int], *, threshold: float = 0.0, axes: Sequence[int] = IMAGE_AXES) -> tuple[Marked, ...]:
     """The parts of a reason with their cells of an array.
 
-    :param reason: `payload.Boxes`, `Mask`, `TextSpans` (of an array of characters) or `Attributions` (a cell for each feature, in order).
+    :param reason: `payload.Boxes`, `Mask`, `TextSpans` (of an array of characters) or `Attributions` (a cell for each feature, in order);
+        or, of the array's first axes, an array of truth values, or of the weights of cells.
     :param shape: of the array that the reason is about.
-    :param threshold: parts whose weight is of a smaller size are left out.
+    :param threshold: parts whose weight is of a smaller size are left out, and cells of an array of weights; those without weight are
+        left out anyway.
     :param axes: of boxes: the array's axes of rows and of columns.
     :raises InvalidCells: the reason is of another kind, or does not fit the array.
     """
+    found = _parts(reason, check_shape("of a reason", shape), tuple(axes), threshold)
+    return tuple(one for one in found if _counts(one, threshold))
+
+
+def behind(reason: Any, shape: Sequence[int], *, threshold: float = 0.0, axes: Sequence[int] = IMAGE_AXES, parts: bool = False) -> Relation:
+    """What a reason says of the lineage of its decision, as a relation: the cells of the array that stand behind it.
+
+    :param parts: whether each part of the reason is a cell of the decision; without, the decision is one cell, of shape ().
+    Else as `of_reason`, which has weights, too: a relation has none.
+
+    >>> found = behind(np.array([[False, True, True], [False, True, True]]), (2, 3))
+    >>> found.out_shape, found.in_shape, found.in_lo.tolist(), found.in_hi.tolist()
+    ((), (2, 3), [[0], [1]], [[1], [2]])
+    """
     sides = check_shape("of a reason", shape)
-    found = list(_parts(reason, sides, tuple(axes)))
-    return tuple(one for one in found if one.weight is None or not abs(one.weight) < threshold)
+    found = list(_parts(reason, sides, tuple(axes), threshold))
+    chosen = [one for one in found if _counts(one, threshold)]
+    regions = [(one.part, one.region) for one in chosen] if parts else [(0, together(chosen, sides))]
+    output = (len(found),) if parts else ()
+    own = np.repeat([part for part, _ in regions], [len(region.boxes) for _, region in regions]).astype(np.int64)
+    boxes = joined([nothing(len(sides)), *(region.boxes for _, region in regions)])
+    still, outputs = np.zeros((len(sides), len(boxes)), dtype=np.int8), own[None][: len(output)]
+    return merge(Relation(output, sides, outputs, outputs.copy(), boxes.lo, boxes.hi, still, still.copy()))
 
 
-def _parts(reason: Any, shape: Shape, axes: tuple[int, ...]) -> Iterator[Marked]:
-    if hasattr(reason, "boxes"):
+def _counts(part: Marked, threshold: float) -> bool:
+    return part.weight is None or not abs(part.weight) < threshold
+
+
+def _parts(reason: Any, shape: Shape, axes: tuple[int, ...], threshold: float) -> Iterator[Marked]:
+    if isinstance(reason, np.ndarray | np.generic):
+        yield _of_array(np.asanyarray(reason), shape, threshold)
+    elif hasattr(reason, "boxes"):
         yield from _of_boxes(reason, shape, axes)
     elif hasattr(reason, "runs"):
         yield _of_mask(reason, shape)
@@ -70,7 +102,8 @@ def _parts(reason: Any, shape: Shape, axes: tuple[int, ...]) -> Iterator[Marked]
     elif hasattr(reason, "features"):
         yield from _of_features(reason, shape)
     else:
-        raise InvalidCells(f"{type(reason).__name__} marks no cells; say them (cells=), or give Boxes, Mask, TextSpans or Attributions")
+        wanted = "Boxes, Mask, TextSpans, Attributions, or an array of truth values or weights"
+        raise InvalidCells(f"{type(reason).__name__} marks no cells; say them (cells=), or give {wanted}")
 
 
 def _of_boxes(reason: Any, shape: Shape, axes: tuple[int, ...]) -> Iterator[Marked]:
@@ -101,6 +134,17 @@ def _of_mask(reason: Any, shape: Shape) -> Marked:
         starts, lengths = np.array(reason.runs, dtype=np.int64).T
         bits[ranges(starts, starts + lengths)[0]] = True
     return Marked(0, reason.label, None, Region(shape, bits=bits.reshape(shape)))
+
+
+def _of_array(reason: Values, shape: Shape, threshold: float) -> Marked:
+    """A mask, or weights, of the array's first axes; along all others every cell."""
+    if has_mask(reason) or reason.dtype.kind not in "biuf":
+        raise InvalidCells(f"the cells that count are told by truth values or weights, not by an array of {reason.dtype}, or a masked one")
+    if reason.shape != shape[: reason.ndim]:
+        raise InvalidCells(f"the reason is an array of shape {reason.shape}, and the array that it is about has {shape}")
+    bits = reason if reason.dtype.kind == "b" else (np.abs(reason) >= threshold) & (reason != 0) & (reason == reason)
+    whole = np.broadcast_to(bits.reshape(bits.shape + (1,) * (len(shape) - bits.ndim)), shape)
+    return Marked(0, None, None, Region(shape, bits=np.array(whole)))
 
 
 def _of_spans(reason: Any, shape: Shape) -> Iterator[Marked]:
