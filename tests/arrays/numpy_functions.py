@@ -285,6 +285,9 @@ REDUCED: list[Case] = [
         (np.average, [_A]),
         (lambda a: np.average(a, axis=0, weights=[1.0, 2.0, 3.0]), [_A]),
         (lambda a, w: np.average(a, axis=1, weights=w), [_A, _A]),
+        (lambda a, w: np.average(a, axis=1, weights=w), [_A, (4,)]),
+        (lambda a, w: np.average(a, axis=(2, 0), weights=w, keepdims=True), [(2, 3, 4), (4, 2)]),
+        (lambda w: np.average(np.arange(12.0).reshape(3, 4) ** 2, axis=0, weights=w), [(3,)]),
         (np.average, [_V]),
     ),
     *_cases(np.trapezoid, True, (np.trapezoid, [_V]), (lambda a: np.trapezoid(a, axis=0), [_A])),
@@ -295,6 +298,13 @@ REDUCED: list[Case] = [
     *_cases(np.cumprod, True, (lambda a: np.cumprod(a, axis=1), [_A])),
     *_cases(np.cumulative_sum, True, (np.cumulative_sum, [_V]), (lambda a: np.cumulative_sum(a, axis=1), [_A])),
     *_cases(np.cumulative_prod, True, (np.cumulative_prod, [_V])),
+    *_cases(
+        np.cumulative_sum,
+        True,
+        (lambda a: np.cumulative_sum(a, include_initial=True), [_V]),
+        (lambda a: np.cumulative_sum(a, axis=-1, include_initial=True, dtype=np.float32), [_A]),
+    ),
+    *_cases(np.cumulative_prod, True, (lambda a: np.cumulative_prod(a, axis=0, include_initial=True), [_A])),
     *_cases(np.nancumsum, False, (lambda a: np.nancumsum(a, axis=1), [_A]), (np.nancumsum, [_A]), make=_some_nan),
     *_cases(np.nancumprod, False, (np.nancumprod, [_V]), make=_some_nan),
     *_cases(np.unwrap, False, (np.unwrap, [_V]), (lambda a: np.unwrap(a * 7, axis=0), [_A])),
@@ -305,6 +315,12 @@ REDUCED: list[Case] = [
         (lambda a: np.diff(a, 2, axis=0), [_A]),
         (lambda a: np.diff(a, 9), [_V]),
         (lambda a: np.diff(a, 0), [_V]),
+        (lambda a: np.diff(a, 2, prepend=1.0, append=[7.0, 8.0]), [_V]),
+        (lambda a: np.diff(a, axis=0, prepend=0), [_A]),
+        (lambda a, b: np.diff(a, append=b), [_A, (3, 2)]),
+        (lambda a, b: np.diff(a, prepend=b), [_V, ()]),
+        (lambda b: np.diff([[1.0], [4.0]], append=b, axis=0), [(1, 1)]),
+        (lambda a: np.diff(a, 0, prepend=4.0), [_V]),
     ),
     *_cases(
         np.ediff1d,
@@ -315,6 +331,14 @@ REDUCED: list[Case] = [
         (np.ediff1d, [()]),
     ),
     *_cases(np.gradient, False, (np.gradient, [_V]), (lambda a: np.gradient(a)[1], [_A]), (lambda a: np.gradient(a, 2.0, axis=0), [_A])),
+    *_cases(
+        np.gradient,
+        False,
+        (lambda a: np.gradient(a, edge_order=2), [_V]),
+        (lambda a: np.gradient(a, [0.0, 1.0, 3.0], axis=0, edge_order=2), [_A]),
+        (lambda a: np.gradient(a), [(2,)]),
+        (lambda a: np.gradient(a, edge_order=2)[0], [(3, 4)]),
+    ),
     *_cases(
         np.convolve,
         True,
@@ -358,9 +382,18 @@ MULTIPLIED: list[Case] = [
     *_cases(np.linalg.matmul, True, (np.linalg.matmul, [_A, (2, 4, 2)])),
     *_cases(np.linalg.vecdot, True, (np.linalg.vecdot, [_A, (4,)])),
     *_cases(np.vdot, True, (np.vdot, [_A, _A])),
-    *_cases(np.outer, True, (np.outer, [(3,), (2,)])),
+    *_cases(np.outer, True, (np.outer, [(3,), (2,)]), (np.outer, [(2, 3), (2, 2)]), (lambda a: np.outer(a, 2.0), [_A])),
     *_cases(np.linalg.outer, True, (np.linalg.outer, [(3,), (2,)])),
     *_cases(np.einsum, True, (lambda a, b: np.einsum("ij,kj->ik", a, b), [_A, (2, 4)]), (lambda a: np.einsum("ii", a), [(3, 3)])),
+    *_cases(
+        np.einsum,
+        True,
+        (lambda a, b: np.einsum("...ij,...jk->...ik", a, b), [(2, 1, 2, 3), (4, 3, 2)]),
+        (lambda a: np.einsum("...i->...", a), [(2, 3, 2)]),
+        (lambda a, b: np.einsum("i...,...", a, b), [_A, (4,)]),
+        (lambda a, b: np.einsum("...a,ba->b...", a, b), [(2, 3), (2, 3)]),
+        (lambda a, b: np.einsum("...,...", a, b), [(), _V]),
+    ),
     *_cases(np.trace, True, (np.trace, [_A]), (lambda a: np.trace(a, 1, 0, 2), [(2, 2, 3)]), (lambda a: a.trace(), [(3, 3)])),
     *_cases(np.linalg.trace, True, (np.linalg.trace, [(2, 3, 3)])),
     *_cases(
@@ -408,6 +441,8 @@ ORDERED: list[Case] = [
         np.unique,
         False,
         (lambda a: np.unique(np.round(a, 1)), [_V]),
+        (lambda a: np.unique(np.round(a), axis=0), [_A]),
+        (lambda a: np.unique(np.round(a), axis=-1, return_counts=True)[1], [(2, 3, 4)]),
         *((lambda a, at=at: np.unique(np.round(a, 1), True, True, True)[at], [(2, 3)]) for at in range(4)),
     ),
     *_cases(
@@ -491,6 +526,111 @@ TRANSFORMED: list[Case] = [
     *_cases(np.linalg.tensorsolve, False, (np.linalg.tensorsolve, [(2, 2, 4), (2, 2)])),
 ]
 
+COUNTED: list[Case] = [
+    *_cases(
+        np.histogram,
+        False,
+        *((lambda a, at=at: np.histogram(a, 4)[at], [_A]) for at in range(2)),
+        (lambda a, w: np.histogram(a, [1.0, 1.3, 1.7, 2.0], weights=w)[0], [_V, _V]),
+        (lambda w: np.histogram(np.arange(5.0), 3, density=True, weights=w)[0], [_V]),
+    ),
+    *_cases(np.histogram_bin_edges, False, (lambda a: np.histogram_bin_edges(a, "fd"), [(9,)])),
+    *_cases(np.histogram2d, False, *((lambda a, b, at=at: np.histogram2d(a, b, (3, 2))[at], [_V, _V]) for at in range(3))),
+    *_cases(
+        np.histogramdd,
+        False,
+        (lambda a: np.histogramdd(a, 2)[0], [(5, 2)]),
+        (lambda a, b: np.histogramdd([a, b], [2, 3])[1][0], [_V, _V]),
+    ),
+    *_cases(
+        np.bincount,
+        False,
+        (lambda a: np.bincount(np.astype(np.abs(a) * 3, int), minlength=9), [_V]),
+        (lambda w: np.bincount([0, 2, 2, 1, 0], weights=w), [_V]),
+    ),
+    *_cases(
+        np.cov,
+        True,
+        (np.cov, [_A]),
+        (lambda a: np.cov(a, rowvar=False, bias=True), [_A]),
+        (np.cov, [_V]),
+        (lambda a: np.cov(a, ddof=0), [(1, 5)]),
+    ),
+    *_cases(
+        np.cov,
+        False,
+        (np.cov, [_A, (2, 4)]),
+        (lambda a, b: np.cov(a, b)[0, 0], [_V, _V]),
+        (lambda a: np.cov(a, aweights=[1.0, 0.0, 2.0, 1.0]), [_A]),
+        (lambda w: np.cov(np.arange(8.0).reshape(2, 4) ** 2, aweights=np.abs(w)), [(4,)]),
+    ),
+    *_cases(
+        np.corrcoef,
+        False,
+        (np.corrcoef, [_A]),
+        (np.corrcoef, [_V, _V]),
+        (lambda a: np.corrcoef(a, rowvar=False), [_A]),
+        (np.corrcoef, [_V]),
+    ),
+    *_cases(
+        np.apply_along_axis,
+        False,
+        (lambda a: np.apply_along_axis(np.sort, 1, a), [_A]),
+        (lambda a: np.apply_along_axis(lambda line: line[:2] * line[-1], 0, a), [_A]),
+        (lambda a: np.apply_along_axis(np.outer, 1, a, [1.0, 2.0]), [(2, 3, 2)]),
+        (lambda a: np.apply_along_axis(sum, -1, a), [(2, 3, 2)]),
+    ),
+    *_cases(np.apply_over_axes, False, (lambda a: np.apply_over_axes(np.sum, a, [0, 2]), [(2, 3, 2)])),
+    *_cases(np.vander, True, (np.vander, [_V]), (lambda a: np.vander(a, 3, increasing=True), [_V]), (lambda a: np.vander(a, 1), [_V])),
+    *_cases(
+        np.polyval,
+        True,
+        (np.polyval, [(3,), _A]),
+        (lambda a: np.polyval(a, 2.0), [(3,)]),
+        (lambda a: np.polyval([1.0, 2.0], a), [_V]),
+    ),
+    *_cases(
+        np.polyfit,
+        False,
+        (lambda a, b: np.polyfit(a, b, 2), [(7,), (7,)]),
+        (lambda b, w: np.polyfit(np.arange(7.0), b, 1, w=w), [(7,), (7,)]),
+        *((lambda a, at=at: np.polyfit(a, np.arange(7.0) ** 2, 1, full=True)[at], [(7,)]) for at in range(5)),
+        (lambda b: np.polyfit(np.arange(7.0), b, 1, cov=True)[1], [(7,)]),
+    ),
+    *_cases(np.poly, False, (np.poly, [(3,)]), (np.poly, [(2, 2)])),
+    *_cases(np.roots, False, (np.roots, [(4,)])),
+    *_cases(np.polyder, False, (np.polyder, [_V])),
+    *_cases(np.polyint, False, (lambda a: np.polyint(a, 2), [_V])),
+    *(case for one in (np.polyadd, np.polysub, np.polymul) for case in _cases(one, False, (one, [(3,), _V]))),
+    *_cases(np.polydiv, False, *((lambda a, b, at=at: np.polydiv(a, b)[at], [_V, (3,)]) for at in range(2))),
+    *_cases(
+        np.unique_counts,
+        False,
+        *((lambda a, at=at: np.unique_counts(np.round(a, 1))[at], [_A]) for at in range(2)),
+    ),
+    *_cases(np.unique_inverse, False, (lambda a: np.unique_inverse(np.round(a, 1)).inverse_indices, [_A])),
+    *_cases(np.unique_all, False, *((lambda a, at=at: np.unique_all(np.round(a, 1))[at], [_A]) for at in range(4))),
+    *(
+        case
+        for one in (np.union1d, np.intersect1d, np.setdiff1d, np.setxor1d)
+        for case in _cases(
+            one,
+            False,
+            (lambda a, b, one=one: one(np.round(a, 1), np.round(b, 1)), [_A, _V]),
+            (lambda a, one=one: one(np.round(a, 1), [1.3, 1.6, 1.8, 5.0]), [_V]),
+            (lambda a, one=one: one([1.3, 1.6, 1.8, 5.0], np.round(a, 1)), [_V]),
+        )
+    ),
+    *_cases(np.intersect1d, False, (lambda a, b: np.intersect1d(np.round(a, 1), np.round(b, 1), return_indices=True)[2], [(9,), (9,)])),
+    *_cases(
+        np.choose,
+        True,
+        (lambda a, b: np.choose([0, 1, 1, 0, 1], [a, b]), [_V, _V]),
+        (lambda a: np.choose([[2], [0], [1]], [a, 7.0, 8.0]), [_A]),
+    ),
+    *_cases(np.choose, False, (lambda a, b: np.choose((b * 9).astype(int) % 2, [a, a + 1]), [_V, _V])),
+]
+
 OTHERWISE: list[Case] = [
     *_cases(
         "index",
@@ -571,6 +711,10 @@ OTHERWISE: list[Case] = [
         (np.vecdot, [_A, (4,)]),
         (np.matvec, [(2, 3, 2), (2,)]),
         (np.vecmat, [(3,), (3, 2)]),
+        (lambda a: np.add.reduceat(a, [0, 2, 1, 3]), [_V]),
+        (lambda a: np.multiply.reduceat(a, [1, 1, 3], axis=1), [_A]),
+        (lambda a: np.add.reduceat(a, indices=[0, 2], axis=-1), [(2, 3, 4)]),
+        (lambda a: np.add.reduceat(a, np.array([0]), 1), [_A]),
     ),
     *_cases(
         "ufunc maxima",
@@ -578,6 +722,7 @@ OTHERWISE: list[Case] = [
         (lambda a: np.maximum.reduce(a, axis=1), [_A]),
         (lambda a: np.maximum.accumulate(a), [_V]),
         (lambda a: np.modf(a)[0], [_V]),
+        (lambda a, b: np.add.reduceat(a, np.sort((b * 2).astype(int))), [_V, (3,)]),
         (lambda a: np.frexp(a)[1], [_V]),
     ),
     *_cases(
@@ -590,7 +735,7 @@ OTHERWISE: list[Case] = [
     ),
 ]
 
-CASES: list[Case] = [*MOVED, *COMPUTED, *REDUCED, *MULTIPLIED, *ORDERED, *TRANSFORMED, *OTHERWISE]
+CASES: list[Case] = [*MOVED, *COMPUTED, *REDUCED, *MULTIPLIED, *ORDERED, *COUNTED, *TRANSFORMED, *OTHERWISE]
 
 COUNTS = Counter(case.covers for case in CASES)
 """How many cases each function has."""

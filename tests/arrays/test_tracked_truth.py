@@ -17,7 +17,7 @@ from tests.arrays.drawing import LONG
 from tests.arrays.numpy_functions import CASES, COUNTS, Case
 
 INPUTS = 20 if LONG else 2
-FUNCTIONS = 190
+FUNCTIONS = 218
 """How many of numpy's functions are taken, ufuncs aside."""
 CHANGES = (lambda cell: cell + 0.371, lambda cell: cell * -3.3, lambda cell: np.float64(0.0))
 
@@ -52,7 +52,7 @@ def changed(case: Case, values: list[Any], which: int) -> Iterator[tuple[int, ..
             given[which][at] = change(given[which][at])
             try:
                 after = plain(case, given)
-            except (np.linalg.LinAlgError, IndexError):
+            except (np.linalg.LinAlgError, IndexError, ValueError):
                 continue
             differs = np.ones(before.shape, dtype=bool) if after.shape != before.shape else ~same(before, after)
             yield from ((*map(int, output), *at) for output in np.argwhere(differs))

@@ -79,12 +79,13 @@ def _rules() -> Iterator[tuple[Any, Rule]]:
         ("a",): (np.round, np.around, np.real_if_close),
         ("val",): (np.real, np.imag),
         ("z",): (np.angle,),
-        ("x",): (np.nan_to_num, np.fix, np.sinc, np.i0, np.isposinf, np.isneginf, np.iscomplex, np.isreal, np.astype),
+        ("x",): (np.fix, np.sinc, np.i0, np.isposinf, np.isneginf, np.iscomplex, np.isreal, np.astype),
         ("a", "b"): (np.isclose,),
     }
     for names, functions in by_names.items():
         for function in functions:
             yield function, Rule(_elementwise, names)
+    yield np.nan_to_num, Rule(_elementwise, ("x",), {"copy": True})
     yield np.where, Rule(_where, ("condition", "x", "y"))
     yield np.digitize, Rule(_elementwise, ("x",), deciding=("bins",))
     yield np.searchsorted, Rule(_elementwise, ("v",), deciding=("a", "sorter"))

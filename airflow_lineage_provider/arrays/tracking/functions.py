@@ -9,12 +9,14 @@ import numpy as np
 
 from airflow_lineage_provider.arrays.tracking.array import WAYS_OUT, check_values, plain, tracked_in
 from airflow_lineage_provider.arrays.tracking.call import Call, Rule
+from airflow_lineage_provider.arrays.tracking.counting import COUNTING
 from airflow_lineage_provider.arrays.tracking.elementwise import ELEMENTWISE
 from airflow_lineage_provider.arrays.tracking.moving import MOVING
 from airflow_lineage_provider.arrays.tracking.multiplying import MULTIPLYING
 from airflow_lineage_provider.arrays.tracking.ordering import ORDERING
 from airflow_lineage_provider.arrays.tracking.quantiles import QUANTILES
 from airflow_lineage_provider.arrays.tracking.reducing import REDUCING
+from airflow_lineage_provider.arrays.tracking.sets import SETS
 from airflow_lineage_provider.arrays.tracking.transforming import TRANSFORMING
 from airflow_lineage_provider.errors import NotTracked
 
@@ -23,7 +25,9 @@ OF_SHAPES = frozenset(
 )
 """What hangs on shapes and types alone is a plain value."""
 
-RULES: Mapping[Any, Rule] = {**MOVING, **ELEMENTWISE, **REDUCING, **QUANTILES, **MULTIPLYING, **ORDERING, **TRANSFORMING}
+RULES: Mapping[Any, Rule] = {
+    **MOVING, **ELEMENTWISE, **REDUCING, **QUANTILES, **MULTIPLYING, **ORDERING, **SETS, **COUNTING, **TRANSFORMING,
+}  # fmt: skip
 
 
 def called(function: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any]) -> Any:

@@ -22,7 +22,7 @@ def matched(values: Values, found: Values, axis: int) -> Ints:
     """
     order = np.empty(found.shape, dtype=np.int64)
     np.put_along_axis(order, _ranking(found, axis), _ranking(values, axis), axis)
-    _check(np.take_along_axis(values, order, axis), found)
+    check_taken(np.take_along_axis(values, order, axis), found)
     return order
 
 
@@ -41,11 +41,11 @@ def first_of(values: Values, found: Values) -> Ints:
     first = np.empty(len(found), dtype=np.int64)
     # The ranking is stable, so in a group those that are looked for stand before the cells.
     first[order[asked]] = order[np.minimum(asked + counts[groups[asked]], len(both) - 1)]
-    _check(both[first], found)
+    check_taken(both[first], found)
     return first - len(found)
 
 
-def _check(told: Values, found: Values) -> None:
+def check_taken(told: Values, found: Values) -> None:
     """That the cells have the values that they are told to be.
 
     :raises NotTracked: they have not.

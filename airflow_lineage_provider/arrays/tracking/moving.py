@@ -171,6 +171,7 @@ def _rules() -> Iterator[tuple[Any, Rule]]:
     for function in (np.reshape, np.ravel):
         yield function, Rule(_reshaped, ("a",))
     yield np.select, Rule(moved, ("choicelist",), in_lists=True, deciding=("condlist",), filled=("default",))
+    yield np.choose, Rule(moved, ("choices",), in_lists=True, deciding=("a",))
     yield np.append, Rule(moved, ("arr", "values"), in_lists=True)
     yield np.insert, Rule(moved, ("arr", "values"), in_lists=True)
     yield np.pad, Rule(_padded, ("array",), filled=("constant_values",))

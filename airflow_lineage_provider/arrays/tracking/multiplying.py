@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import string
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -72,6 +73,12 @@ def _summed(one: Shape, other: Shape, left: str, right: str, pairs: Sequence[tup
     return rules.einsum(f"{operands[0]},{operands[1]}->{output}", one, other)
 
 
+def _vecdot(call: Call) -> Any:
+    """Along the last axis, to which another is moved of each."""
+    arrays, axis = [call.arguments[name] for name in call.rule.arrays], call.get("axis", -1)
+    return np.vecdot(*(one if axis == -1 else np.moveaxis(one, axis, -1) for one in arrays))
+
+
 def _vdot(call: Call) -> Any:
     arrays = [call.arguments["a"], call.arguments["b"]]
     shapes = [array.shape if isinstance(array, Tracked) else np.asarray(array).shape for array in arrays]
@@ -81,17 +88,35 @@ def _vdot(call: Call) -> Any:
 def _outer(call: Call) -> Any:
     """`numpy.outer` takes arrays as they lie in memory, one cell after the other."""
     arrays = [call.arguments[name] for name in call.rule.arrays]
-    if any(len(array.shape if isinstance(array, Tracked) else np.asarray(array).shape) != 1 for array in arrays):
-        raise NotTracked(f"numpy.{call.name} of arrays that are no vectors has no known lineage: ravel() them")
-    return _made(call, arrays, rules.outer(*(np.asarray(one.values if isinstance(one, Tracked) else one).shape for one in arrays)))
+    shapes = [np.shape(plain(one)) for one in arrays]
+    flat = [(math.prod(shape),) for shape in shapes]
+    relations = [compose(one, rules.reshape(shape, own)) for one, shape, own in zip(rules.outer(*flat), shapes, flat, strict=True)]
+    return _made(call, arrays, relations)
 
 
 def _einsum(call: Call) -> Any:
     subscripts, *arrays = call.arguments["operands"]
-    if not isinstance(subscripts, str) or "." in subscripts:
-        raise NotTracked(f"numpy.einsum of a tracked array takes letters without dots: {WAYS_OUT}")
-    shapes = [array.shape if isinstance(array, Tracked) else np.asarray(array).shape for array in arrays]
-    return _made(call, arrays, rules.einsum(subscripts, *shapes))
+    if not isinstance(subscripts, str):
+        raise NotTracked(f"numpy.einsum of a tracked array takes letters in one text: {WAYS_OUT}")
+    shapes = [np.shape(plain(array)) for array in arrays]
+    return _made(call, arrays, rules.einsum(_without_dots(subscripts, shapes), *shapes))
+
+
+def _without_dots(subscripts: str, shapes: Sequence[Shape]) -> str:
+    """Letters in place of the dots, which stand for as many axes as an operand has besides, the last ones of the most that one has."""
+    if "..." not in subscripts:
+        return subscripts
+    inputs, arrow, output = subscripts.replace(" ", "").partition("->")
+    operands = inputs.split(",")
+    ranks = [len(shape) - len(one) + 3 for one, shape in zip(operands, shapes, strict=True) if "..." in one]
+    free = [one for one in string.ascii_letters if one not in subscripts][: max(ranks, default=0)]
+    if not arrow:
+        output = "..." + "".join(sorted(one for one in set(inputs) - set(",.") if inputs.count(one) == 1))
+    written = [
+        one.replace("...", "".join(free[len(free) - (len(shape) - len(one) + 3) :])) if "..." in one else one
+        for one, shape in zip(operands, shapes, strict=True)
+    ]
+    return f"{','.join(written)}->{output.replace('...', ''.join(free))}"
 
 
 def _trace(call: Call) -> Any:
@@ -169,7 +194,7 @@ def _rules() -> Iterator[tuple[Any, Rule]]:
     yield np.tensordot, Rule(_of_two(_tensordot), ("a", "b"))
     yield np.linalg.tensordot, Rule(_of_two(_tensordot), ("x1", "x2"))
     yield np.linalg.matmul, Rule(_of_two(lambda call, one, other: rules.matmul(one, other)), ("x1", "x2"))
-    yield np.linalg.vecdot, Rule(_of_two(lambda call, one, other: rules.stacked(one, other, ("i", "i", ""))), ("x1", "x2"), {"axis": -1})
+    yield np.linalg.vecdot, Rule(_vecdot, ("x1", "x2"))
     yield np.vdot, Rule(_vdot, ("a", "b"))
     yield np.outer, Rule(_outer, ("a", "b"))
     yield np.linalg.outer, Rule(_outer, ("x1", "x2"))

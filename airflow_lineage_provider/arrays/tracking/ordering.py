@@ -11,7 +11,7 @@ import numpy as np
 from airflow_lineage_provider.arrays import rules
 from airflow_lineage_provider.arrays.tracking.array import Tracked, made
 from airflow_lineage_provider.arrays.tracking.call import Call, Rule
-from airflow_lineage_provider.arrays.tracking.matching import first_of, matched
+from airflow_lineage_provider.arrays.tracking.matching import matched
 from airflow_lineage_provider.arrays.tracking.moving import moved_operands
 from airflow_lineage_provider.arrays.tracking.relations import across, all_to_all, along, ruled
 
@@ -35,20 +35,6 @@ def _places(call: Call) -> Any:
     found = np.asarray(call.result())
     axis = call.get("axis", -1)
     return made(call.name, found, [all_to_all(array, found.shape) if axis is None else across(array, found.shape, axis)])
-
-
-def _unique(call: Call) -> Any:
-    """The first of the cells that have the value; where they are, and how often, all tell."""
-    array = _array(call)
-    given = call.result()
-    found, *others = given if isinstance(given, tuple) else (given,)
-    values = array.values.reshape(-1)
-    first = cache(partial(first_of, values, found))
-    operands = moved_operands([array], lambda numbers: numbers.reshape(-1)[first()], found.shape)
-    different = made(call.name, found, [*operands, all_to_all(array, found.shape, influence=True)])
-    if not isinstance(given, tuple):
-        return different
-    return (different, *(made(call.name, one, [all_to_all(array, np.shape(one))]) for one in others))
 
 
 def _trimmed(call: Call) -> Any:
@@ -85,12 +71,7 @@ def _rules() -> Iterator[tuple[Any, Rule]]:
     yield np.partition, Rule(_ordered, ("a",), {"order": None})
     yield np.argsort, Rule(_places, ("a",), {"order": None})
     yield np.argpartition, Rule(_places, ("a",), {"order": None})
-    yield (
-        np.unique,
-        Rule(_unique, ("ar",), {"axis": None, "sorted": True}),
-    )
     yield np.trim_zeros, Rule(_trimmed, ("filt",))
-    yield np.unique_values, Rule(_unique, ("x",))
     for function in (np.nonzero, np.argwhere, np.flatnonzero):
         yield function, Rule(_found, ("a",))
 

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from airflow_lineage_provider.arrays import rules
+from airflow_lineage_provider.arrays.boxes import Shape
 from airflow_lineage_provider.arrays.compose import compose
 from airflow_lineage_provider.arrays.invert import invert
 from airflow_lineage_provider.arrays.relation import Relation
-from airflow_lineage_provider.arrays.tracking.array import WAYS_OUT, Tracked, made
+from airflow_lineage_provider.arrays.rules.spans import Span, moving_with, of_rows
+from airflow_lineage_provider.arrays.tracking.array import WAYS_OUT, Tracked, made, plain
 from airflow_lineage_provider.arrays.tracking.call import Call, Rule
-from airflow_lineage_provider.arrays.tracking.relations import along, reduced, ruled, scanned
-from airflow_lineage_provider.arrays.tracking.results import Operand
+from airflow_lineage_provider.arrays.tracking.relations import along, broadcast, reduced, ruled, scanned
 from airflow_lineage_provider.errors import NotTracked
 
 
@@ -39,16 +40,16 @@ def _counted(array: Tracked, where: Any, skips_nan: bool) -> Any:
 
 
 def _average(call: Call) -> Any:
-    """With weights of the array's own shape, or along one axis: each is computed with."""
-    array, weights = first_array(call), call.get("weights")
-    found = np.asarray(call.result())
-    axes, keepdims = call.get("axis"), call.get("keepdims", False)
-    operands = [reduced(array, axes, keepdims, found.shape)]
+    """With weights of the array's own shape, or along some of its axes: each is computed with."""
+    array, weights = call.arguments["a"], call.get("weights")
+    found, shape = np.asarray(call.result()), np.shape(plain(array))
+    axes = along(call.get("axis"), len(shape))
+    own = rules.reduction(shape, axes, keepdims=call.get("keepdims", False) is True)
+    operands = [ruled(array, own)] if isinstance(array, Tracked) else []
     if isinstance(weights, Tracked):
-        own = reduced(array, axes, keepdims, found.shape).within
-        if weights.shape != array.shape:
-            raise NotTracked(f"numpy.average with tracked weights of another shape than the array has no known lineage: {WAYS_OUT}")
-        operands.append(Operand(weights.result, own))
+        if weights.shape != shape:
+            weights = np.reshape(np.transpose(weights, np.argsort(axes)), [side if one in axes else 1 for one, side in enumerate(shape)])
+        operands.append(ruled(weights, compose(own, broadcast(weights.shape, shape))))
     return made(call.name, found, operands)
 
 
@@ -77,6 +78,35 @@ def _unwrapped(call: Call) -> Any:
     return made(call.name, call.result(), [ruled(array, rules.scan(array.shape, axis), "superset")])
 
 
+def _cumulative(call: Call) -> Any:
+    """A running sum, also with what it begins with: then it is put before it, as numpy does."""
+    if not call.get("include_initial", False):
+        return _scan(call)
+    array = first_array(call)
+    axis = 0 if call.get("axis") is None else along(call.get("axis"), array.ndim)[0]
+    found = call.function(array, axis=call.get("axis"), dtype=call.get("dtype"))
+    sides = [1 if one == axis else side for one, side in enumerate(found.shape)]
+    return np.concatenate([np.full(sides, call.function is np.cumulative_prod, dtype=found.dtype), found], axis=axis)
+
+
+def _with_ends(call: Call) -> Any:
+    """What is put before and behind the cells is one array with them, as numpy makes it."""
+    array, order, given = call.arguments["a"], call.get("n", 1), [call.get(name) for name in ("prepend", "append")]
+    if not order or (given[0] is None and given[1] is None):
+        return _difference(call)
+    shape = np.shape(plain(array))
+    axis = along(call.get("axis", -1), len(shape))[0]
+    before, behind = (_end(one, shape, axis) for one in given)
+    return np.diff(np.concatenate([*before, array, *behind], axis=axis), order, axis)
+
+
+def _end(given: Any, shape: Shape, axis: int) -> list[Any]:
+    if given is None:
+        return []
+    wide = [1 if one == axis else side for one, side in enumerate(shape)]
+    return [given if np.ndim(plain(given)) else np.broadcast_to(given, wide)]
+
+
 def _difference(call: Call) -> Any:
     array, order = first_array(call), call.get("n", 1)
     found = np.asarray(call.result())
@@ -103,12 +133,24 @@ def _gradient(call: Call) -> Any:
     found = call.result()
     axes = along(call.get("axis"), array.ndim)
     results = found if isinstance(found, tuple | list) else [found]
-    sizes = [[3 if one == axis else 1 for one in range(array.ndim)] for axis in axes]
-    parts = [
-        made(call.name, one, [ruled(array, rules.windows(array.shape, size, "same"), "superset")])
-        for one, size in zip(results, sizes, strict=True)
-    ]
+    relations = [_slopes(array.shape, axis, call.get("edge_order", 1)) for axis in axes]
+    parts = [made(call.name, one, [ruled(array, relation, "superset")]) for one, relation in zip(results, relations, strict=True)]
     return tuple(parts) if isinstance(found, tuple | list) else parts[0]
+
+
+def _slopes(shape: Shape, axis: int, edge: int) -> Relation:
+    """From the cell and its neighbours; at both edges from as many cells as the order says, and one."""
+    last = shape[axis] - 1
+    pieces = [((0, 0), Span(0, edge)), ((1, last - 1), Span(-1, 1, axis + 1, axis + 1)), ((last, last), Span(last - edge, last))]
+    rows = [
+        (
+            [ends if one == axis else (0, side - 1) for one, side in enumerate(shape)],
+            [span if one == axis else moving_with(one, side) for one, side in enumerate(shape)],
+        )
+        for ends, span in pieces
+        if ends[0] <= ends[1]
+    ]
+    return of_rows(shape, shape, rows)
 
 
 def _smoothed(call: Call) -> Any:
@@ -152,7 +194,7 @@ def _rules() -> Iterator[tuple[Any, Rule]]:
                 np.count_nonzero)  # fmt: skip
     skipping = (np.nansum, np.nanprod, np.nanmean, np.nanstd, np.nanvar, np.nanmax, np.nanmin, np.nanargmax, np.nanargmin)
     for function in of_range:
-        yield function, Rule(_reduction, ("a",), {"mean": np._NoValue, "correction": np._NoValue})
+        yield function, Rule(_reduction, ("a",))
     for function in skipping:
         yield function, Rule(partial(_reduction, skips_nan=True), ("a",))
     yield np.average, Rule(_average, ("a", "weights"), {"returned": False})
@@ -162,14 +204,14 @@ def _rules() -> Iterator[tuple[Any, Rule]]:
     yield np.linalg.matrix_norm, Rule(partial(_norm, axes=(-2, -1)), ("x",))
     yield np.cumsum, Rule(_scan, ("a",))
     yield np.cumprod, Rule(_scan, ("a",))
-    yield np.cumulative_sum, Rule(_scan, ("x",), {"include_initial": False})
-    yield np.cumulative_prod, Rule(_scan, ("x",), {"include_initial": False})
+    yield np.cumulative_sum, Rule(_cumulative, ("x",))
+    yield np.cumulative_prod, Rule(_cumulative, ("x",))
     yield np.nancumsum, Rule(partial(_scan, skips_nan=True), ("a",))
     yield np.nancumprod, Rule(partial(_scan, skips_nan=True), ("a",))
     yield np.unwrap, Rule(_unwrapped, ("p",))
-    yield np.diff, Rule(_difference, ("a",), {"prepend": np._NoValue, "append": np._NoValue})
+    yield np.diff, Rule(_with_ends, ("a", "prepend", "append"))
     yield np.ediff1d, Rule(_flat_difference, ("ary",))
-    yield np.gradient, Rule(_gradient, ("f",), {"edge_order": 1})
+    yield np.gradient, Rule(_gradient, ("f",))
     yield np.convolve, Rule(_smoothed, ("a", "v"))
     yield np.correlate, Rule(_smoothed, ("a", "v"))
 

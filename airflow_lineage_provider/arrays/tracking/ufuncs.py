@@ -10,10 +10,12 @@ import numpy as np
 
 from airflow_lineage_provider.arrays import rules
 from airflow_lineage_provider.arrays.compose import compose
+from airflow_lineage_provider.arrays.compress import merge
 from airflow_lineage_provider.arrays.relation import Relation
+from airflow_lineage_provider.arrays.rules.spans import Span, moving_with, of_rows
 from airflow_lineage_provider.arrays.tracking.array import WAYS_OUT, Tracked, check_values, made, plain, tracked_in
 from airflow_lineage_provider.arrays.tracking.call import NOT_GIVEN, hidden_in
-from airflow_lineage_provider.arrays.tracking.relations import along, broadcast, elementwise, only, reduced, ruled, scanned
+from airflow_lineage_provider.arrays.tracking.relations import all_to_all, along, broadcast, elementwise, only, reduced, ruled, scanned
 from airflow_lineage_provider.arrays.tracking.results import Operand
 from airflow_lineage_provider.errors import NotTracked
 
@@ -24,8 +26,10 @@ _INNER = {np.vecdot: ("i", "i", ""), np.matvec: ("ij", "j", "i"), np.vecmat: ("i
 def computed(ufunc: np.ufunc, way: str, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
     """What a ufunc gives, called or by one of its methods.
 
-    :raises NotTracked: by ``at`` or ``reduceat``, with ``out=``, with options whose lineage is not known, or beside masked arrays.
+    :raises NotTracked: by ``at``, with ``out=``, with options whose lineage is not known, or beside masked arrays.
     """
+    if way == "reduceat":  # numpy gives what is said by name in its place, too
+        options = {name: value for name, value in options.items() if name != "indices"}
     check_values(f"numpy.{ufunc.__name__}", list(inputs), dict(options))
     if way not in _WAYS:
         raise NotTracked(f"numpy.{ufunc.__name__}.{way} of a tracked array has no known lineage: {WAYS_OUT}")
@@ -90,9 +94,27 @@ def _accumulated(ufunc: np.ufunc, inputs: Sequence[Any], output: tuple[int, ...]
     return [scanned(inputs[0], along(options.get("axis", 0), inputs[0].ndim)[0])]
 
 
+def _segments(ufunc: np.ufunc, inputs: Sequence[Any], output: tuple[int, ...], options: Mapping[str, Any]) -> list[Operand]:
+    """Of `reduceat`: from one position on to the next, or from the one alone where the next is no later; the last to the end."""
+    array, starts = inputs[0], np.asarray(plain(inputs[1])).tolist()
+    shape = np.shape(plain(array))
+    axis = along(options.get("axis", 0), len(shape))[0]
+    ends = [stop - 1 if start < stop else start for start, stop in zip(starts, [*starts[1:], shape[axis]], strict=True)]
+    spans = [moving_with(one, side) for one, side in enumerate(shape)]
+    rows = [
+        (
+            [(at, at) if one == axis else (0, side - 1) for one, side in enumerate(output)],
+            [Span(start, end) if one == axis else span for one, span in enumerate(spans)],
+        )
+        for at, (start, end) in enumerate(zip(starts, ends, strict=True))
+    ]
+    operands = [ruled(array, merge(of_rows(output, shape, rows)))] if isinstance(array, Tracked) else []
+    return [*operands, *(all_to_all(one, output, influence=True) for one in inputs[1:2] if isinstance(one, Tracked))]
+
+
 def _outer(ufunc: np.ufunc, inputs: Sequence[Any], output: tuple[int, ...], options: Mapping[str, Any]) -> list[Operand]:
     relations = rules.outer(np.shape(inputs[0]), np.shape(inputs[1]))
     return [ruled(one, relation) for one, relation in zip(inputs, relations, strict=True) if isinstance(one, Tracked)]
 
 
-_WAYS = {"__call__": _called, "reduce": _reduced, "accumulate": _accumulated, "outer": _outer}
+_WAYS = {"__call__": _called, "reduce": _reduced, "accumulate": _accumulated, "outer": _outer, "reduceat": _segments}

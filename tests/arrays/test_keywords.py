@@ -1,0 +1,163 @@
+"""Numpy's functions over tracked arrays with arguments drawn at random, by the names of their parameters: what changing a cell changes is
+in the answer, whatever they are.
+
+A call that numpy itself refuses is drawn again; one that is refused because its lineage is not known counts, and there is a limit to them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import warnings
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from airflow_lineage_provider.arrays.tracking.functions import RULES
+from airflow_lineage_provider.errors import NotTracked
+from tests.arrays.drawing import LONG, SEED
+from tests.arrays.keywords import ARRAYS, LISTED, MADE, OPTIONS, REFUSED, Drawn
+from tests.arrays.numpy_functions import Case
+from tests.arrays.test_tracked_truth import changed, inputs, plain, same, told, tracked
+
+CALLS = LONG // 40 or 5
+TRIES = 60
+"""So many draws for each call that numpy takes."""
+_SKIPPED = object()
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Where a tracked array stands in the arguments."""
+
+    number: int
+
+
+@dataclass
+class Drawing:
+    """One call of a function.
+
+    :ivar shapes: of its tracked arrays.
+    """
+
+    function: Any
+    random: np.random.Generator
+
+    def __post_init__(self) -> None:
+        self.shapes: list[tuple[int, ...]] = []
+        choices = ARRAYS.get(self.function, ARRAYS[None])
+        self.wanted = list(choices[self.random.integers(len(choices))])
+
+    def case(self) -> Case:
+        """The call, its arguments by position as long as none is left out."""
+        given: list[Any] = []
+        options: dict[str, Any] = {}
+        for parameter in inspect.signature(self.function).parameters.values():
+            value = self._value(parameter)
+            if value is _SKIPPED or parameter.kind is inspect.Parameter.VAR_KEYWORD:
+                continue
+            if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+                given += [*self._one_of((self.function, parameter.name), default=[]), *value]
+            elif parameter.default is inspect.Parameter.empty and not options:
+                given.append(value)
+            else:
+                options[parameter.name] = value
+        which, name = int(self.random.integers(12)), f"{self.function.__name__}(*{given}, **{options}) of {self.shapes}"
+        made = MADE.get(self.function, lambda one: one)
+        return Case(name, self.function, _call(self.function, given, options, which), tuple(self.shapes), False, made)
+
+    def _value(self, parameter: inspect.Parameter) -> Any:
+        name, rule = parameter.name, RULES[self.function]
+        if name == "like" and self.shapes:
+            return Slot(0)
+        is_optional = parameter.default is not inspect.Parameter.empty or parameter.kind is inspect.Parameter.VAR_POSITIONAL
+        if name in rule.arrays and (self.wanted or not is_optional):
+            return self._arrays(name) if not (is_optional and name not in LISTED and self.random.random() < 0.4) else _SKIPPED
+        if is_optional and self.random.random() < 0.5:
+            return _SKIPPED
+        return self._one_of((self.function, name), name, default=_SKIPPED)
+
+    def _one_of(self, *keys: Any, default: Any) -> Any:
+        """What an option can be, by the first of these keys that is known."""
+        choices = next((OPTIONS[key] for key in keys if key in OPTIONS), None)
+        if choices is None:
+            return default
+        chosen = choices[self.random.integers(len(choices))]
+        return chosen.of(self.shapes[0] if self.shapes else (), self.random) if isinstance(chosen, Drawn) else chosen
+
+    def _arrays(self, name: str) -> Any:
+        if name not in LISTED:
+            return self._slot()
+        return [self._slot() for _ in range(len(self.wanted))]
+
+    def _slot(self) -> Any:
+        shape = self.wanted.pop(0) if self.wanted else self.shapes[0]
+        if self.shapes and self.random.random() < 0.2:
+            return 1 + np.arange(math.prod(shape)).reshape(shape) / 7
+        self.shapes.append(shape)
+        return Slot(len(self.shapes) - 1)
+
+
+def _put(value: Any, arrays: Sequence[Any]) -> Any:
+    if isinstance(value, Slot):
+        return arrays[value.number]
+    return type(value)([_put(one, arrays) for one in value]) if type(value) in (list, tuple) else value
+
+
+def _call(function: Any, given: list[Any], options: dict[str, Any], which: int) -> Callable[..., Any]:
+    """The call, and of several results one."""
+
+    def call(*arrays: Any) -> Any:
+        found = function(*_put(given, arrays), **{name: _put(one, arrays) for name, one in options.items()})
+        while isinstance(found, list | tuple):
+            found = found[which % len(found)]
+        return found
+
+    return call
+
+
+def valid_case(function: Any, random: np.random.Generator) -> tuple[Case, list[Any]] | None:
+    """A call that numpy takes, with values."""
+    for _ in range(TRIES):
+        case = Drawing(function, random).case()
+        values = inputs(case, int(random.integers(2**31)))
+        try:
+            plain(case, values)
+        except Exception:
+            continue
+        if values:
+            return case, values
+    return None
+
+
+def check(case: Case, values: list[Any]) -> None:
+    found, wanted = tracked(case, values), plain(case, values)
+    assert (found.values.dtype, found.shape) == (wanted.dtype, wanted.shape), case.name
+    assert np.all(same(found.values, wanted)), case.name
+    for which in range(len(values)):
+        told_cells = told(found, f"source {which}", influence=False) | told(found, f"source {which}", influence=True)
+        missing = set(changed(case, values, which)) - told_cells
+        assert not missing, (case.name, which, sorted(missing)[:3])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("function", RULES, ids=lambda one: one.__name__)
+def test_whatever_the_arguments_are_what_changes_is_in_the_answer(function: Any) -> None:
+    random = np.random.default_rng([SEED, zlib.crc32(function.__name__.encode())])
+    calls, refused = 0, []
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        while calls + len(refused) < CALLS:
+            found = valid_case(function, random)
+            assert found is not None, f"no call of {function.__name__} was drawn that numpy takes"
+            try:
+                check(*found)
+            except NotTracked as problem:
+                refused.append(f"{found[0].name}: {problem}")
+            else:
+                calls += 1
+    assert calls >= CALLS * (1 - REFUSED.get(function, 0.25)), refused
