@@ -422,5 +422,5 @@ MADE: Mapping[Any, Callable[[Any], Any]] = {
 }
 """Of a function what is made of random numbers for it."""
 
-REFUSED: Mapping[Any, float] = {}
-"""Of which functions more than a quarter of the calls may be refused, and how many."""
+REFUSED: Mapping[Any, float] = {np.nan_to_num: 0.8, np.interp: 0.8}
+"""Of which functions more than a quarter of the calls may be refused, and how many: with ``copy=False``, and with ``period=``."""

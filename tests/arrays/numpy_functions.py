@@ -562,6 +562,7 @@ COUNTED: list[Case] = [
         (np.cov, [_A, (2, 4)]),
         (lambda a, b: np.cov(a, b)[0, 0], [_V, _V]),
         (lambda a: np.cov(a, aweights=[1.0, 0.0, 2.0, 1.0]), [_A]),
+        (lambda a, w: np.cov(a, aweights=np.abs(w)), [_A, (4,)]),
         (lambda w: np.cov(np.arange(8.0).reshape(2, 4) ** 2, aweights=np.abs(w)), [(4,)]),
     ),
     *_cases(

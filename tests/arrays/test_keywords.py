@@ -24,7 +24,7 @@ from tests.arrays.keywords import ARRAYS, LISTED, MADE, OPTIONS, REFUSED, Drawn
 from tests.arrays.numpy_functions import Case
 from tests.arrays.test_tracked_truth import changed, inputs, plain, same, told, tracked
 
-CALLS = LONG // 40 or 5
+CALLS = LONG // 100 or 5
 TRIES = 60
 """So many draws for each call that numpy takes."""
 _SKIPPED = object()
@@ -50,7 +50,7 @@ class Drawing:
     def __post_init__(self) -> None:
         self.shapes: list[tuple[int, ...]] = []
         choices = ARRAYS.get(self.function, ARRAYS[None])
-        self.wanted = list(choices[self.random.integers(len(choices))])
+        self.wanted = list(choices[int(self.random.integers(len(choices)))])
 
     def case(self) -> Case:
         """The call, its arguments by position as long as none is left out."""
@@ -86,7 +86,7 @@ class Drawing:
         choices = next((OPTIONS[key] for key in keys if key in OPTIONS), None)
         if choices is None:
             return default
-        chosen = choices[self.random.integers(len(choices))]
+        chosen = choices[int(self.random.integers(len(choices)))]
         return chosen.of(self.shapes[0] if self.shapes else (), self.random) if isinstance(chosen, Drawn) else chosen
 
     def _arrays(self, name: str) -> Any:
@@ -148,7 +148,7 @@ def check(case: Case, values: list[Any]) -> None:
 @pytest.mark.parametrize("function", RULES, ids=lambda one: one.__name__)
 def test_whatever_the_arguments_are_what_changes_is_in_the_answer(function: Any) -> None:
     random = np.random.default_rng([SEED, zlib.crc32(function.__name__.encode())])
-    calls, refused = 0, []
+    calls, refused = 0, list[str]()
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         while calls + len(refused) < CALLS:

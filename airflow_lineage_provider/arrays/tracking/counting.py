@@ -37,10 +37,11 @@ def from_all(call: Call) -> Any:
 
 def _covariance(call: Call, *, guarantee: str) -> Any:
     """Of each two variables from both: the rows of a matrix, or its columns. What weighs observations may leave some out."""
-    if not isinstance(call.arguments["m" if "m" in call.arguments else "x"], Tracked) or call.get("y") is not None:
+    weights = [call.get(name) for name in ("fweights", "aweights")]
+    if call.get("y") is not None or any(isinstance(one, Tracked) for one in weights):
         return from_all(call)
     array, found = first_array(call), np.asarray(call.result())
-    if any(call.get(name) is not None for name in ("fweights", "aweights")):
+    if any(one is not None for one in weights):
         guarantee = "superset"
     if not found.ndim:
         return made(call.name, found, [all_to_all(array, (), guarantee)])
