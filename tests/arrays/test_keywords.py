@@ -161,3 +161,56 @@ def test_whatever_the_arguments_are_what_changes_is_in_the_answer(function: Any)
             else:
                 calls += 1
     assert calls >= CALLS * (1 - REFUSED.get(function, 0.25)), refused
+
+
+UFUNCS = (np.add, np.multiply, np.subtract, np.maximum, np.fmin, np.logical_or, np.hypot, np.arctan2)
+WAYS: dict[str, dict[str, list[Any]]] = {
+    "reduce": {
+        "axis": [0, -1, None, (0, 1), ()],
+        "keepdims": [True, False],
+        "initial": [0.5, 2.0],
+        "dtype": ["f4", "c16"],
+        "where": [np.arange(4) > 1, np.arange(3)[:, None] < 2],
+    },
+    "accumulate": {"axis": [0, -1, 1], "dtype": ["f4", "c16"]},
+    "reduceat": {"axis": [0, -1], "indices": [[0], [0, 2], [2, 0, 1], [1, 1]], "dtype": ["f4"]},
+    "outer": {"dtype": ["f4", "c16"], "casting": ["unsafe"]},
+    "__call__": {
+        "dtype": ["f4", "c16"],
+        "casting": ["unsafe"],
+        "where": [np.arange(4) > 1, np.arange(3)[:, None] < 2],
+        "order": ["F"],
+    },
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("ufunc", UFUNCS, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("way", WAYS)
+def test_whatever_a_ufunc_is_given_what_changes_is_in_the_answer(ufunc: np.ufunc, way: str) -> None:
+    """Called with ``where=`` numpy leaves what was in its memory; here it is nought, so what is computed is compared."""
+    random = np.random.default_rng([SEED, zlib.crc32(f"{ufunc.__name__} {way}".encode())])
+    calls = 0
+    for _ in range(TRIES * CALLS):
+        options = {name: some[int(random.integers(len(some)))] for name, some in WAYS[way].items() if random.random() < 0.5}
+        shapes = [(3, 4), [(3, 4), (4,), (2, 1)][int(random.integers(3))]][: 2 if way in ("outer", "__call__") else 1]
+        if way == "reduceat":
+            options.setdefault("indices", [0, 1])
+
+        def call(*arrays: Any, options: dict[str, Any] = options) -> Any:
+            chosen = options.get("where") if way == "__call__" else None
+            found = getattr(ufunc, way)(*arrays, **options)
+            return found if chosen is None else np.where(np.broadcast_to(chosen, found.shape), found, 0)
+
+        case = Case(f"{ufunc.__name__}.{way}(**{options}) of {shapes}", None, call, tuple(shapes), False)
+        values = inputs(case, int(random.integers(2**31)))
+        try:
+            plain(case, values)
+        except (TypeError, ValueError):
+            continue
+        with np.errstate(all="ignore"):
+            check(case, values)
+        calls += 1
+        if calls == CALLS:
+            return
+    assert calls, "no call was drawn that numpy takes"

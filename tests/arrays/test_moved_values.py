@@ -147,6 +147,44 @@ def test_different_values_are_the_first_cells_that_have_them(
     assert len(set(inputs.tolist())) == len(inputs)
 
 
+SETS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "union1d": np.union1d,
+    "intersect1d": np.intersect1d,
+    "intersect1d of different ones": lambda a, b: np.intersect1d(np.unique_values(a), np.unique_values(b), assume_unique=True),
+    "setdiff1d": np.setdiff1d,
+    "setdiff1d as they stand": lambda a, b: np.setdiff1d(a, b, assume_unique=True),
+    "setxor1d": np.setxor1d,
+}
+
+
+@drawn(
+    40,
+    one_in=4,
+    name=st.sampled_from(sorted(SETS)),
+    dtype=st.sampled_from([*DTYPES, "i2 f8"]),
+    shapes=st.tuples(*[st.sampled_from(SHAPES[:6])] * 2),
+    distinct=st.sampled_from([3, 40, 100_000]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_values_of_two_arrays_are_cells_of_the_first_that_has_them(
+    name: str, dtype: str, shapes: tuple[tuple[int, ...], ...], distinct: int, seed: int
+) -> None:
+    """Each of the result is one cell of one of the two, and has its value."""
+    random = np.random.default_rng(seed)
+    one, other = (values(kind, shape, distinct, random) for kind, shape in zip((dtype.split() * 2)[:2], shapes, strict=True))
+    found = SETS[name](arrays.source("source", one), arrays.source("other", other))
+    assert same(found.values, np.asarray(SETS[name](one, other)))
+    recorded = record(found, ..., influence=False)
+    pairs = {}
+    for source, given in (("source", one), ("other", other)):
+        for way in recorded.ways(source) if source in recorded.sources else ():
+            for at, *cell in arrays.expand(way.relation).tolist():
+                assert at not in pairs, "it is told once"
+                pairs[at] = given[tuple(cell)]
+    assert sorted(pairs) == list(range(found.size))
+    assert all(same(found.values[at], np.asarray(value).astype(found.dtype)) for at, value in pairs.items())
+
+
 SELECTED: Mapping[str, Callable[[Any], Any]] = {
     "trim_zeros": lambda a: np.trim_zeros(a),
     "trim_zeros behind": lambda a: np.trim_zeros(a, "b"),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from airflow_lineage_provider.arrays import Log, Relation, compose, compress, expand, operation_codec, rules
 from airflow_lineage_provider.arrays.contents import digest
 from airflow_lineage_provider.arrays.grouping import Ints
+from airflow_lineage_provider.arrays.link import UNPROVEN, signed, unsigned
 from airflow_lineage_provider.arrays.operation_codec import decode_operation, encode_operation
 from airflow_lineage_provider.arrays.reach import Reach
 from airflow_lineage_provider.arrays.reuse import Operation, Refusal
@@ -449,6 +450,14 @@ def test_what_was_captured_meanwhile_is_another_than_what_was_foretold() -> None
     operation.observe(((9,),), ((9,),), (compress(moved(np.copy, (9,))[1], (9,), (9,)),))
     with pytest.raises(CaptureNeeded, match="another lineage was captured meanwhile"):
         operation.count(((9,),), told)
+
+
+def test_links_that_earlier_releases_may_have_reused_are_unavailable() -> None:
+    operation = '["sum", {"axis": 1}]'
+    assert unsigned(signed(operation), "superset") == (operation, "superset", "")
+    for kept in (operation, f"2:{operation}"):
+        assert unsigned(kept, "exact") == (operation, "unavailable", UNPROVEN)
+    assert unsigned(signed(""), "exact") == ("", "exact", "")
 
 
 @pytest.mark.parametrize("given", [-1, 1.0, True, "2"])

@@ -1,7 +1,7 @@
 """The functions of numpy that the paper measures coverage over, and draws random workflows from (DSLog, Sec. VII.E and VII.D).
 
-By the authors' own lists (github.com/j2zhao/DSLog-Coverage), which have 132 names, of the 136 that are counted in print, and 76 of them
-for workflows. What numpy has renamed or dropped meanwhile is called by the name, or as the function, that it is now.
+By the authors' own lists (github.com/j2zhao/DSLog-Coverage), which have 132 names, and 76 of them for workflows; which four more are
+counted in print nobody says. What numpy has renamed or dropped meanwhile is called by the name, or as the function, that it is now.
 """
 
 from __future__ import annotations
