@@ -18,12 +18,15 @@ import numpy as np
 import pytest
 
 from airflow_lineage_provider.arrays.tracking.functions import RULES
+from airflow_lineage_provider.arrays.tracking.tracing import record
 from airflow_lineage_provider.errors import NotTracked
 from tests.arrays.drawing import LONG, SEED
 from tests.arrays.keywords import ARRAYS, LISTED, MADE, OPTIONS, REFUSED, Drawn
-from tests.arrays.numpy_functions import Case
+from tests.arrays.numpy_functions import CASES, Case
 from tests.arrays.test_tracked_truth import changed, inputs, plain, same, told, tracked
 
+EXACT = {function for function in RULES if all(case.is_exact for case in CASES if case.covers is function)} - {np.std, np.var}
+"""Those whose lineage no values change. (A single cell has no deviation.)"""
 CALLS = LONG // 100 or 5
 TRIES = 60
 """So many draws for each call that numpy takes."""
@@ -138,10 +141,15 @@ def check(case: Case, values: list[Any]) -> None:
     found, wanted = tracked(case, values), plain(case, values)
     assert (found.values.dtype, found.shape) == (wanted.dtype, wanted.shape), case.name
     assert np.all(same(found.values, wanted)), case.name
+    recorded = record(found, ..., influence=False)
     for which in range(len(values)):
-        told_cells = told(found, f"source {which}", influence=False) | told(found, f"source {which}", influence=True)
-        missing = set(changed(case, values, which)) - told_cells
+        name, changes = f"source {which}", set(changed(case, values, which))
+        computed = told(found, name, influence=False)
+        missing = changes - computed - told(found, name, influence=True)
         assert not missing, (case.name, which, sorted(missing)[:3])
+        ways = recorded.ways(name) if name in recorded.sources else []
+        if case.covers in EXACT and {way.guarantee for way in ways} == {"exact"}:
+            assert computed == changes, (case.name, which, sorted(computed - changes)[:3])
 
 
 @pytest.mark.filterwarnings("ignore")
