@@ -104,10 +104,10 @@ def _einsum(call: Call) -> Any:
 
 def _without_dots(subscripts: str, shapes: Sequence[Shape]) -> str:
     """Letters in place of the dots, which stand for as many axes as an operand has besides, the last ones of the most that one has."""
-    if "..." not in subscripts:
-        return subscripts
     inputs, arrow, output = subscripts.replace(" ", "").partition("->")
     operands = inputs.split(",")
+    if "..." not in subscripts or len(operands) != len(shapes):
+        return subscripts
     ranks = [len(shape) - len(one) + 3 for one, shape in zip(operands, shapes, strict=True) if "..." in one]
     free = [one for one in string.ascii_letters if one not in subscripts][: max(ranks, default=0)]
     if not arrow:
