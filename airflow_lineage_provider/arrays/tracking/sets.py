@@ -1,8 +1,8 @@
-"""Arrays as sets of values: those of one, of two, of both. A value is told as the first cell that has it."""
+"""Arrays as sets of values: those of one, of two, of both. A value is told as the first cell that has it, and what both have of both."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -17,18 +17,18 @@ from airflow_lineage_provider.arrays.tracking.relations import all_to_all
 from airflow_lineage_provider.arrays.tracking.results import Operand
 
 
-def _set(call: Call, *, of: slice = slice(None)) -> Any:
+def _set(call: Call, *, of: Sequence[slice] = (slice(None),)) -> Any:
     """The values, each of the first cell that has it; where they are, and how often, all tell.
 
     With an axis they are whole lines, or tables, along it.
 
-    :param of: in which of the arrays they are looked for.
+    :param of: in which of the arrays they are looked for, one after the other; of each such group there is a cell.
     """
     given = call.result()
     arrays = [call.arguments[name] for name in call.rule.arrays]
     found, *others = given if isinstance(given, tuple) else (given,)
     deciding = [one for one in arrays if isinstance(one, Tracked)]
-    moved = _first(arrays[of], np.asarray(found)) if call.get("axis") is None else _lines(call, found)
+    moved = [one for some in of for one in _first(arrays[some], np.asarray(found))] if call.get("axis") is None else _lines(call, found)
     values = made(call.name, found, [*moved, *(all_to_all(one, np.shape(found), influence=True) for one in deciding)])
     if not isinstance(given, tuple):
         return values
@@ -62,9 +62,10 @@ def _rules() -> Iterator[tuple[Any, Rule]]:
     yield np.unique, Rule(_set, ("ar",), {"sorted": True})
     for function in (np.unique_values, np.unique_counts, np.unique_inverse, np.unique_all):
         yield function, Rule(_set, ("x",))
-    for function in (np.union1d, np.intersect1d, np.setxor1d):
+    for function in (np.union1d, np.setxor1d):
         yield function, Rule(_set, ("ar1", "ar2"))
-    yield np.setdiff1d, Rule(partial(_set, of=slice(1)), ("ar1", "ar2"))
+    yield np.intersect1d, Rule(partial(_set, of=(slice(1), slice(1, 2))), ("ar1", "ar2"))
+    yield np.setdiff1d, Rule(partial(_set, of=(slice(1),)), ("ar1", "ar2"))
 
 
 SETS = dict(_rules())
