@@ -12,6 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from airflow_lineage_provider.answers.image_orientation import orientations, turned_size
 from airflow_lineage_provider.answers.image_types import image_type
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 _MODES = ("L", "RGB", "RGBA")
 """Pixels of these are numbers from 0; the fourth of RGBA says how much of one is seen, and stays."""
 _MOST_PIXELS = 50_000_000
+_TURNS = {2: 0, 3: 3, 4: 1, 5: 5, 6: 4, 7: 6, 8: 2}
+"""Pillow's numbers of what each of EXIF's orientations turns: mirrored, by half, upside down, transposed, by 270° …"""
 
 
 class NotBlankable(Exception):
@@ -114,20 +117,40 @@ def _images(data: bytes, left: Any) -> tuple[bytes, bytes]:
         raise NotBlankable(f"the image cannot be read ({type(problem).__name__})") from problem
     if image.mode not in _MODES:
         raise NotBlankable(f"the image's pixels are of mode {image.mode}; they can be {', '.join(_MODES)}")
-    pixels = np.array(image)
+    whole = np.array(_turned(image, _way_up(orientations(data), image.size, left)))
+    pixels = whole.copy()
     pixels[~_seen(left, pixels.shape[:2]), ...] *= np.array([0, 0, 0, 1] if image.mode == "RGBA" else 0, dtype=np.uint8)
-    return _png(image), _png(Pillow.fromarray(pixels))
+    return _png(whole), _png(pixels)
+
+
+def _way_up(ways: frozenset[int], size: tuple[int, int], left: Any) -> int:
+    """The only orientation in which the image is the argument's array, so that a copy in it is read in the same, by whatever."""
+    fitting = [one for one in ways if turned_size(size[::-1], one) in _sizes(left)]
+    if len(fitting) > 1:
+        raise NotBlankable("by its metadata the image may be turned when it is read, and whether the argument's array is, is not known")
+    if not fitting:
+        raise NotBlankable(f"its array, of shape {left.shape}, is of another size than the image, {size[0]} × {size[1]} pixels")
+    return fitting[0]
+
+
+def _turned(image: Any, orientation: int) -> Any:
+    """As `PIL.ImageOps.exif_transpose` turns it."""
+    return image.transpose(_TURNS[orientation]) if orientation in _TURNS else image
+
+
+def _sizes(left: Any) -> tuple[tuple[int, ...], ...]:
+    """The sizes (rows, columns) of the image, whether the array has no channels, has them last or first."""
+    return (left.shape,) if left.ndim == 2 else (left.shape[:2], left.shape[1:]) if left.ndim == 3 else ()
 
 
 def _seen(left: Any, size: tuple[int, ...]) -> Any:
     """The pixels of which a channel is left, whether the array has none, has them last or first."""
-    for pixels in (left, left.any(axis=-1) if left.ndim == 3 else None, left.any(axis=0) if left.ndim == 3 else None):
-        if pixels is not None and pixels.shape == size:
-            return pixels
-    raise NotBlankable(f"its array, of shape {left.shape}, is of another size than the image, {size[1]} × {size[0]} pixels")
+    return left if left.ndim == 2 else left.any(axis=-1 if left.shape[:2] == size else 0)
 
 
-def _png(image: Any) -> bytes:
+def _png(pixels: Any) -> bytes:
+    from PIL import Image as Pillow
+
     out = io.BytesIO()
-    image.save(out, "PNG")
+    Pillow.fromarray(pixels).save(out, "PNG")
     return out.getvalue()

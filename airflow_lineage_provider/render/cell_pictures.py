@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from airflow_lineage_provider.answers.image_types import image_size
 from airflow_lineage_provider.answers.values import number, text_of, visible
 from airflow_lineage_provider.errors import LineageError
 from airflow_lineage_provider.reasons.payload import Mask, Span, TextSpans
 from airflow_lineage_provider.reasons.traced import ArrayPath, ArraySource
 from airflow_lineage_provider.render.cell_text import blanked_texts, count_text, shape_text, through_text
 from airflow_lineage_provider.render.decisions import Decision
-from airflow_lineage_provider.render.pictures import BOXES, MASK_RUNS, embedded, image_of, marked_text, mask_picture
+from airflow_lineage_provider.render.pictures import BOXES, MASK_RUNS, image_of, marked_text, mask_picture
 from airflow_lineage_provider.render.reason_text import Bar, share
+from airflow_lineage_provider.render.underlays import Underlay, underlay
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.answers.cells import Place
@@ -46,11 +46,11 @@ class Outline:
 
 @dataclass(frozen=True, kw_only=True)
 class CellPicture:
-    """Cells over an image of so many pixels; ``image`` is a data URI, or None where ``note`` says why there is none."""
+    """Cells over an image of so many pixels; ``image`` is None where ``note`` says why there is none."""
 
     width: int
     height: int
-    image: str | None
+    image: Underlay | None
     outlines: tuple[Outline, ...]
     hidden: int
     note: str
@@ -156,13 +156,11 @@ def _over_image(
     shape: tuple[int, ...], axes: tuple[int, int], parts: list[tuple[Marked, Region]], data: bytes | None, problem: str
 ) -> CellPicture:
     height, width = (shape[axis] for axis in axes)
-    if data is not None and image_size(data) not in (None, (width, height)):
-        data, problem = None, "The image has another size than the array that was judged"
-    uri, note = embedded(data, problem or "The image is not among the arguments")
+    drawn = max(width, 1), max(height, 1)
+    image, note = underlay(data, problem or "The image is not among the arguments", drawn, (width, height))
     shown = [outline for part, region in parts[:BOXES] if (outline := _outline(part, region, axes)) is not None]
     hidden = max(len(parts) - BOXES, 0)
-    note = f"{note.removesuffix('.')}, so only the places are drawn." if uri is None else ""
-    return CellPicture(width=max(width, 1), height=max(height, 1), image=uri, outlines=tuple(shown), hidden=hidden, note=note)
+    return CellPicture(width=drawn[0], height=drawn[1], image=image, outlines=tuple(shown), hidden=hidden, note=note)
 
 
 def _outline(part: Marked, region: Region, axes: tuple[int, int]) -> Outline | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,14 +12,12 @@ from airflow_lineage_provider.answers.image_types import image_size, image_type
 from airflow_lineage_provider.answers.values import number, visible
 from airflow_lineage_provider.reasons.payload import Boxes, Mask, Span, TextSpans
 from airflow_lineage_provider.render.reason_text import box_text, cells_marked
+from airflow_lineage_provider.render.underlays import Underlay, embedded, underlay
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.answers.explanation import Image
 
 NO_IMAGES: Mapping[str, Image] = {}
-
-IMAGE_BYTES = 4_000_000
-"""A larger image is not put into the page; its boxes are drawn on an empty frame."""
 
 TEXT_CHARACTERS = 6_000
 MASK_RUNS = 20_000
@@ -96,11 +93,11 @@ class Rectangle:
 
 @dataclass(frozen=True, kw_only=True)
 class BoxPicture:
-    """``image`` is a data URI, or None where only the boxes' places can be drawn; ``note`` says why."""
+    """``image`` is None where only the boxes' places can be drawn; ``note`` says why."""
 
     width: float
     height: float
-    image: str | None
+    image: Underlay | None
     rectangles: tuple[Rectangle, ...]
     hidden: int
     note: str
@@ -117,16 +114,16 @@ class Picture:
 def box_picture(reason: Boxes, arguments: Sequence[tuple[str, Any]], images: Mapping[str, Image] = NO_IMAGES) -> BoxPicture:
     """The boxes over the first argument that is an image, or the path of one that was read."""
     data, problem = image_of(arguments, images)
-    uri, note = embedded(data, problem or "The image is not among the arguments")
-    note = f"{note.removesuffix('.')}, so only the places are drawn." if uri is None else ""
     finite = [box for box in reason.boxes if all(map(math.isfinite, (box.x, box.y, box.width, box.height)))]
     size = reason.image_size or (image_size(data) if data else None)
     width, height = size or (max((b.x + b.width for b in finite), default=100), max((b.y + b.height for b in finite), default=100))
+    width, height = max(width, 1), max(height, 1)
+    image, note = underlay(data, problem or "The image is not among the arguments", (width, height), reason.image_size, scaled=True)
     rectangles = tuple(
         Rectangle(x=b.x, y=b.y, width=b.width, height=b.height, text=box_text(b), label=visible(b.label or "")) for b in finite[:BOXES]
     )
     hidden = len(reason.boxes) - len(rectangles)
-    return BoxPicture(width=max(width, 1), height=max(height, 1), image=uri, rectangles=rectangles, hidden=hidden, note=note)
+    return BoxPicture(width=width, height=height, image=image, rectangles=rectangles, hidden=hidden, note=note)
 
 
 def picture_of(arguments: Sequence[tuple[str, Any]], images: Mapping[str, Image]) -> Picture | None:
@@ -149,15 +146,6 @@ def image_of(arguments: Sequence[tuple[str, Any]], images: Mapping[str, Image]) 
             return found.data, ""
         problem = problem or (found.problem if found is not None else "")
     return None, problem
-
-
-def embedded(data: bytes | None, problem: str) -> tuple[str | None, str]:
-    """An image as a data URI, or why it is not in the page."""
-    if data is None:
-        return None, visible(problem)
-    if len(data) > IMAGE_BYTES:
-        return None, f"The image is too large for this page ({len(data):,} bytes)."
-    return f"data:{image_type(data)};base64,{base64.b64encode(data).decode('ascii')}", ""
 
 
 # --- masks over an array ------------------------------------------------------------------------------------------------

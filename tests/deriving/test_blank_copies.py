@@ -16,6 +16,7 @@ from airflow_lineage_provider.answers.blanked import Blanked, blanked_line, blan
 from airflow_lineage_provider.answers.explanation import Image
 from airflow_lineage_provider.deriving import blank_copies
 from airflow_lineage_provider.deriving.blank_copies import NotBlankable, copies
+from tests.render.turned_photos import BLOCK, READERS, photo, same
 
 
 def mask(shape: tuple[int, ...], *places: Any) -> Any:
@@ -116,9 +117,27 @@ def test_files_of_images_are_written_anew_and_gone_afterwards() -> None:
         assert not any(one.exists() for one in files)
 
 
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP"])
+@pytest.mark.parametrize("orientation", range(9))
+def test_a_copy_is_the_array_that_was_read_whatever_read_it(kind: str, orientation: int, tmp_path: Path) -> None:
+    """Which way up the image was read is known where width and height tell it."""
+    data = photo(orientation, kind)
+    for name, reader in READERS.items():
+        read = reader(data, tmp_path / f"photo.{kind.lower()}")
+        left = mask(read.shape, np.s_[:BLOCK, : 2 * BLOCK])
+        if orientation in (2, 3, 4):
+            with pytest.raises(NotBlankable, match="whether the argument's array is, is not known"), copies(data, left, {}):
+                pass
+            continue
+        with copies(data, left, {}) as made:
+            assert same(reader(made.whole, tmp_path / "whole.png"), read), name
+            assert same(reader(made.blank, tmp_path / "blank.png"), np.where(left, read, 0)), name
+
+
 @pytest.mark.parametrize(
     ("data", "left", "why"),
     [
+        (photo(6, blocks=(4, 4)), mask((4 * BLOCK, 4 * BLOCK, 3)), "by its metadata the image may be turned"),
         (None, mask((4, 6, 3)), "the image is in no folder"),
         (drawn("RGB")[:60], mask((4, 6, 3)), "the image cannot be read"),
         (drawn("CMYK", kind="JPEG"), mask((4, 6, 3)), "mode CMYK"),
