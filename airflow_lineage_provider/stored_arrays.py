@@ -223,12 +223,11 @@ class KeptInStore:
             return Known()
         with self._lock:
             read = dict(self._tables)
-        shapes, found = self._asked(lambda store: store.known_arrays(names, pairs, read.keys()))
+        shapes, found, labels = self._asked(lambda store: store.known_arrays(names, pairs, read.keys()))
         tables = {one.id: read[one.id] if one.content is None else _opened(pair, one, shapes) for pair, one in found.items()}
         self._keep(tables)
-        return Known(
-            shapes, {pair: Link(tables[one.id], one.turned, one.guarantee, one.operation, one.cause) for pair, one in found.items()}
-        )
+        links = {pair: Link(tables[one.id], one.turned, one.guarantee, one.operation, one.cause) for pair, one in found.items()}
+        return Known(shapes, links, labels)
 
     def names(self, most: int) -> list[str]:
         return self._asked(lambda store: store.array_names(most))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from airflow_lineage_provider.arrays.boxes import cells_of
 from airflow_lineage_provider.arrays.grouping import Bools, Ints
+from airflow_lineage_provider.arrays.labels import NO_LABELS, Labels, labels_in
 from airflow_lineage_provider.arrays.path import Hop
 from airflow_lineage_provider.arrays.region import Region
 from airflow_lineage_provider.errors import TooManyCells
@@ -24,6 +25,7 @@ class Cells:
         weakest of the relations on the way.
     :ivar hops: how each hop of the path went.
     :ivar cause: why the guarantee is weaker than was said of the relations, if it is.
+    :ivar axis_labels: of the whole array.
     """
 
     array: str
@@ -31,6 +33,7 @@ class Cells:
     guarantee: str
     hops: tuple[Hop, ...]
     cause: str = ""
+    axis_labels: Labels = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"Cells(array={self.array!r}, shape={self.shape}, count={self.count:,}, guarantee={self.guarantee!r})"
@@ -44,6 +47,11 @@ class Cells:
     def count(self) -> int:
         """How many cells there are."""
         return self.region.count
+
+    @property
+    def labels(self) -> Labels:
+        """Of each axis that has labels, those at which there are cells, in the array's order: which columns of a table they are in."""
+        return labels_in(self.region.boxes, self.axis_labels) if self.axis_labels else NO_LABELS
 
     @property
     def boxes(self) -> Ints:

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from airflow_lineage_provider.arrays.boxes import Shape
 from airflow_lineage_provider.arrays.graph import outputs_of, reached
+from airflow_lineage_provider.arrays.labels import Labels
 from airflow_lineage_provider.arrays.link import Link
 from airflow_lineage_provider.arrays.reuse import Operation
 from airflow_lineage_provider.errors import InvalidArray, InvalidRelation
@@ -26,11 +27,13 @@ class Said:
 
     :ivar shapes: of new arrays, by name.
     :ivar links: new lineage between arrays.
+    :ivar labels: of those new arrays that have some.
     """
 
     shapes: Mapping[str, Shape] = field(default_factory=dict)
     links: Mapping[Pair, Link] = field(default_factory=dict)
     lessons: Sequence[Lesson] = ()
+    labels: Mapping[str, Labels] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -39,17 +42,19 @@ class Known:
 
     :ivar shapes: of arrays, by name; of those that there are.
     :ivar links: the lineage between arrays; where there is some.
+    :ivar labels: of arrays; where there are some.
     """
 
     shapes: Mapping[str, Shape] = field(default_factory=dict)
     links: Mapping[Pair, Link] = field(default_factory=dict)
+    labels: Mapping[str, Labels] = field(default_factory=dict)
 
 
 class Keeping(Protocol):
     """What a log asks of where its arrays are kept."""
 
     def known(self, names: Collection[str], pairs: Collection[Pair] = ()) -> Known:
-        """The shapes of arrays, and the lineage between pairs of them."""
+        """The shapes and the labels of arrays, and the lineage between pairs of them."""
 
     def names(self, most: int) -> list[str]:
         """Names of arrays, so many at most."""
@@ -72,7 +77,7 @@ class Keeping(Protocol):
     def enter(self, said: Said) -> None:
         """Keep this, all of it or nothing.
 
-        :raises InvalidArray: an array is known with another shape.
+        :raises InvalidArray: an array is known with another shape, or with other labels.
         :raises InvalidRelation: the lineage is there already, or would be a circle.
         """
 
@@ -83,13 +88,15 @@ class Memory:
     def __init__(self, confirmations: int) -> None:
         self.shapes: dict[str, Shape] = {}
         self.links: dict[Pair, Link] = {}
+        self.labels: dict[str, Labels] = {}
         self.by_operation: dict[str, Operation] = {}
         self._confirmations = confirmations
 
     def known(self, names: Collection[str], pairs: Collection[Pair] = ()) -> Known:
         """See `Keeping`, as for the rest."""
         shapes = {name: self.shapes[name] for name in names if name in self.shapes}
-        return Known(shapes, {pair: self.links[pair] for pair in pairs if pair in self.links})
+        labels = {name: self.labels[name] for name in shapes if name in self.labels}
+        return Known(shapes, {pair: self.links[pair] for pair in pairs if pair in self.links}, labels)
 
     def names(self, most: int) -> list[str]:
         return list(itertools.islice(self.shapes, most))
@@ -114,6 +121,7 @@ class Memory:
             note(self.operation(name))
         self.shapes.update(said.shapes)
         self.links.update(said.links)
+        self.labels.update(said.labels)
 
 
 def check_shape_is(name: str, sides: Shape, known: Shape | None) -> None:

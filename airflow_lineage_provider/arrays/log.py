@@ -12,6 +12,7 @@ from airflow_lineage_provider.arrays.cells import Cells
 from airflow_lineage_provider.arrays.given import Capture, check_name, check_shape, is_name
 from airflow_lineage_provider.arrays.graph import paths
 from airflow_lineage_provider.arrays.keeping import Keeping, Known, Memory, Said, between, check_no_circle, check_shape_is, said_already
+from airflow_lineage_provider.arrays.labels import NO_LABELS, check_labels, check_labels_are
 from airflow_lineage_provider.arrays.link import GUARANTEES, Link, given_link, weakest, worth
 from airflow_lineage_provider.arrays.owner import Owner
 from airflow_lineage_provider.arrays.path import follow
@@ -77,18 +78,33 @@ class Log:
         self._owner = owner
         self._unchecked = Unchecked()
 
-    def array(self, name: str, shape: Sequence[int]) -> None:
+    def array(self, name: str, shape: Sequence[int], *, labels: Mapping[int, Iterable[str]] | None = None) -> None:
         """Name an array. Saying the same again is nothing.
 
         :param shape: () is an array of one cell; a side may be 0.
-        :raises InvalidArray: the name or the shape is none, or the name is known with another shape.
+        :param labels: texts by the axis, one for each position along it: of a table its columns, ``{1: ["client", "price"]}``. Cells can be
+            asked for by them, and answers tell them (`Cells.labels`).
+        :raises InvalidArray: the name, the shape or the labels are none, or the name is known with others.
         """
         sides = check_shape(check_name(name), shape)
+        said = check_labels(name, sides, labels)
         full = self._full(name)
-        known = self._kept.known([full]).shapes.get(full)
-        check_shape_is(full, sides, known)
-        if known is None:
-            self._kept.enter(Said({full: sides}))
+        known = self._known(full)
+        check_shape_is(full, sides, known.shapes.get(full))
+        if full not in known.shapes:
+            self._kept.enter(Said({full: sides}, labels={full: said} if said else {}))
+        else:
+            check_labels_are(full, said, known.labels.get(full, NO_LABELS))
+
+    def labels(self, name: str) -> dict[int, tuple[str, ...]]:
+        """The labels of an array, by the axis; of those axes that have some.
+
+        :raises UnknownArray: there is no such array.
+        """
+        full = self._full(name)
+        known = self._known(full)
+        self._shape(full, known)
+        return dict(known.labels.get(full, NO_LABELS))
 
     def lineage(self, source: str, output: str, pairs: Any = None, *, capture: Capture | None = None, guarantee: str | None = None) -> None:
         """Say which cells of one array stand behind which cells of another. Nothing is kept where this fails.
@@ -189,7 +205,7 @@ class Log:
         """The cells of the last array of a path that stand behind cells of the first, or before them, as the path goes.
 
         :param path: names of arrays; each follows the one before it, or goes back from it.
-        :param cells: of the first array: an index, slices, a mask, indices or boxes (`selection.selected`).
+        :param cells: of the first array: an index, slices, labels, a mask, indices or boxes (`selection.selected`).
         :param merge: whether boxes are merged after each hop; the answer is the same.
         :raises UnknownArray: an array is unknown, or there is no lineage between two neighbours.
         :raises InvalidCells: these are not cells of the first array.
@@ -198,7 +214,7 @@ class Log:
             raise UnknownArray(f"{shown(path)} is no path; it is a list of names of arrays")
         names = tuple(map(self._full, path))
         known = self._along([names])
-        region = selected(cells, names[0], self._shape(names[0], known))
+        region = self._selected(cells, names[0], known)
         return self._asked(names, region, merge, known)
 
     def trace(self, array: str, cells: Any, *, to: str) -> Traced:
@@ -210,7 +226,7 @@ class Log:
         """
         array, to = self._full(array), self._full(to)
         ends = self._known(array, to)
-        region, shape = selected(cells, array, self._shape(array, ends)), self._shape(to, ends)
+        region, shape = self._selected(cells, array, ends), self._shape(to, ends)
         names = self.paths(array, to=to)
         known = self._along(names)
         answers = (TracedPath(one, self._asked(one, region, True, known)) for one in names)
@@ -218,7 +234,8 @@ class Log:
         together = Region(shape, parts=joined([one.cells.region.boxes for one in found]))
         hops = tuple(hop for one in found for hop in one.cells.hops)
         cause = next((one.cells.cause for one in found if one.cells.cause), "")
-        return Traced(Cells(to, together, weakest(one.cells.guarantee for one in found), hops, cause), tuple(found))
+        worth = weakest(one.cells.guarantee for one in found)
+        return Traced(Cells(to, together, worth, hops, cause, ends.labels.get(to, NO_LABELS)), tuple(found))
 
     def _full(self, name: str) -> str:
         """The name by which an array is kept."""
@@ -237,8 +254,11 @@ class Log:
             raise UnknownArray(f"there is no array {shown(name)}; known are: {others}")
         return found
 
+    def _selected(self, cells: Any, name: str, known: Known) -> Region:
+        return selected(cells, name, self._shape(name, known), known.labels.get(name, NO_LABELS))
+
     def _known(self, *names: str) -> Known:
-        """The shapes of arrays, of those that there are."""
+        """The shapes and labels of arrays, of those that there are."""
         return self._kept.known(list(filter(is_name, names)))
 
     def _along(self, paths: Iterable[Sequence[str]]) -> Known:
@@ -287,7 +307,8 @@ class Log:
         links = [self._between(*pair, known) for pair in itertools.pairwise(names)]
         region, hops = follow([one.step(backward) for one, backward in links], names, region, merge=merge)
         cause = next((one.cause for one, _ in links if one.cause), "")
-        return Cells(names[-1], region, weakest(one.guarantee for one, _ in links), hops, cause)
+        labels = known.labels.get(names[-1], NO_LABELS)
+        return Cells(names[-1], region, weakest(one.guarantee for one, _ in links), hops, cause, labels)
 
     def _between(self, start: str, end: str, known: Known) -> tuple[Link, bool]:
         """The link between two neighbours of a path, and whether it is gone backward."""

@@ -25,14 +25,14 @@ class Overlay:
     @property
     def said(self) -> Said:
         """All that was said here."""
-        return Said(dict(self._own.shapes), dict(self._own.links), tuple(self._lessons))
+        return Said(dict(self._own.shapes), dict(self._own.links), tuple(self._lessons), dict(self._own.labels))
 
     def known(self, names: Collection[str], pairs: Collection[Pair] = ()) -> Known:
         """See `Keeping`, as for the rest."""
         own = self._own.known([one for one in names if self._owner.owns(one)], [one for one in pairs if self._touches(one)])
         of_others = [one for one in names if not self._owner.owns(one)]
         others = self._base.known(of_others, [one for one in pairs if not self._touches(one)])
-        return Known({**others.shapes, **own.shapes}, {**others.links, **own.links})
+        return Known({**others.shapes, **own.shapes}, {**others.links, **own.links}, {**others.labels, **own.labels})
 
     def names(self, most: int) -> list[str]:
         own = self._own.names(most)

@@ -12,6 +12,7 @@ import numpy as np
 from airflow_lineage_provider.arrays.boxes import Boxes, Shape
 from airflow_lineage_provider.arrays.given import has_mask
 from airflow_lineage_provider.arrays.grouping import Bools, Ints
+from airflow_lineage_provider.arrays.labels import NO_LABELS, Labels, position
 from airflow_lineage_provider.arrays.region import Region
 from airflow_lineage_provider.errors import InvalidCells
 from airflow_lineage_provider.shown import shown
@@ -20,20 +21,20 @@ _MOST_BOXES = 2**24
 """The most boxes that slices with steps are."""
 
 
-def selected(cells: Any, name: str, shape: Shape) -> Region:
+def selected(cells: Any, name: str, shape: Shape, labels: Labels = NO_LABELS) -> Region:
     """The cells of an array that are meant.
 
-    :param cells: what `numpy.s_` makes (whole numbers, slices, ``...``), a bool array of the array's shape, integers of shape (k, axes) for
-        k cells, or integers of shape (k, axes, 2) for k boxes, [start, stop).
+    :param cells: what `numpy.s_` makes (whole numbers, slices, ``...``, and along an axis that has labels one, or a list of some), a bool
+        array of the array's shape, integers of shape (k, axes) for k cells, or integers of shape (k, axes, 2) for k boxes, [start, stop).
     :raises InvalidCells: they are none, or not all of this array; negative positions are none.
     """
     where = f"array {shown(name)} of shape {shape}"
     if has_mask(cells):
         raise InvalidCells(f"cells of {where} cannot be asked for by a masked array, whose mask would be lost: give its filled(…)")
-    if isinstance(cells, list):
+    if isinstance(cells, list) and not are_labels(cells):
         cells = _listed(cells, where, len(shape))
     if not isinstance(cells, np.ndarray) or (cells.ndim == 0 and cells.dtype.kind in "iu"):
-        return Region(shape, parts=_indexed(cells if isinstance(cells, tuple) else (cells,), where, shape))
+        return Region(shape, parts=_indexed(cells if isinstance(cells, tuple) else (cells,), where, shape, labels))
     if cells.dtype == np.bool_:
         return Region(shape, bits=_bitmap(cells, where, shape))
     if cells.dtype.kind not in "iu":
@@ -50,28 +51,9 @@ def selected(cells: Any, name: str, shape: Shape) -> Region:
     )
 
 
-def index_of(text: str) -> tuple[Any, ...]:
-    """An index as it is written between brackets.
-
-    :raises InvalidCells: it is none.
-
-    >>> index_of("0:2, ..., ::3")
-    (slice(0, 2, None), Ellipsis, slice(None, None, 3))
-    """
-    return tuple(map(_index_part, text.split(","))) if text.strip() else ()
-
-
-def _index_part(text: str) -> Any:
-    part = text.strip()
-    if part == "...":
-        return ...
-    try:
-        bounds = [int(one) if one.strip() else None for one in part.split(":")]
-    except ValueError:
-        bounds = []
-    if not 1 <= len(bounds) <= 3 or bounds == [None]:
-        raise InvalidCells(f"{shown(part)} is no part of an index: it can be a whole number, start:stop, start:stop:step, or ...")
-    return bounds[0] if len(bounds) == 1 else slice(*bounds)
+def are_labels(one: Any) -> bool:
+    """Whether it is a list of texts."""
+    return isinstance(one, list) and bool(one) and all(isinstance(label, str) for label in one)
 
 
 def _listed(cells: list[Any], where: str, rank: int) -> Any:
@@ -99,14 +81,14 @@ def _checked(start: Ints, stop: Ints, where: str, shape: Shape) -> Boxes:
     return Boxes(start[:, full], stop[:, full] - 1)
 
 
-def _indexed(index: tuple[Any, ...], where: str, shape: Shape) -> Boxes:
+def _indexed(index: tuple[Any, ...], where: str, shape: Shape, labels: Labels) -> Boxes:
     dots = [place for place, one in enumerate(index) if one is Ellipsis]
     missing = len(shape) - (len(index) - len(dots))
     if missing < 0 or len(dots) > 1:
         raise InvalidCells(f"{shown(index)} has not the {len(shape)} axes of {where}")
     place = dots[0] if dots else len(index)
     whole = (*index[:place], *[slice(None)] * missing, *index[place + len(dots) :])
-    axes = [_along(one, axis, where, shape[axis]) for axis, one in enumerate(whole)]
+    axes = [_along(one, axis, where, shape[axis], labels.get(axis)) for axis, one in enumerate(whole)]
     count = math.prod(map(len, axes))
     if count > _MOST_BOXES:
         raise InvalidCells(f"{shown(index)} are more than {_MOST_BOXES:,} separate boxes of {where}; give a mask")
@@ -114,8 +96,11 @@ def _indexed(index: tuple[Any, ...], where: str, shape: Shape) -> Boxes:
     return _checked(boxes[..., 0], boxes[..., 1], where, shape)
 
 
-def _along(one: Any, axis: int, where: str, side: int) -> list[tuple[int, int]]:
+def _along(one: Any, axis: int, where: str, side: int, labels: tuple[str, ...] | None) -> list[tuple[int, int]]:
     """The half-open intervals that a part of an index is."""
+    if isinstance(one, str) or are_labels(one):
+        wanted = [one] if isinstance(one, str) else one
+        return [(at, at + 1) for at in {position(label, labels, f"axis {axis} of {where}") for label in wanted}]
     try:
         if not isinstance(one, slice):
             at = operator.index(one) if not isinstance(one, bool) else operator.index(None)  # type: ignore[arg-type]
@@ -124,7 +109,7 @@ def _along(one: Any, axis: int, where: str, side: int) -> list[tuple[int, int]]:
             given = (one.start, 0), (one.stop, side), (one.step, 1)
             start, stop, step = (default if given is None else operator.index(given) for given, default in given)
     except TypeError:
-        known = "a whole number, a slice, ..., a mask, an array of indices or of boxes"
+        known = "a whole number, a slice, ..., a label, a mask, an array of indices or of boxes"
         raise InvalidCells(f"{shown(one)} is no cell along axis {axis} of {where}; it can be {known}") from None
     if start < 0 or stop > side or step < 1:
         raise InvalidCells(f"{shown(one)} along axis {axis} is not within {where}; positions count from 0, steps from 1")

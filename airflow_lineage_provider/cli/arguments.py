@@ -372,7 +372,8 @@ def _arrays(made: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     names = "an array's whole name; with drop, one that ends with / stands for all that begin so"
     made.add_argument("names", metavar="NAME", nargs="*", help=names)
-    made.add_argument("--index", metavar="INDEX", help="with query: cells of the first array, as NumPy has them: '0:2, 1' (default: all)")
+    made.add_argument("--index", metavar="INDEX", help="with query: cells of the first array, as NumPy has them, '0:2, 1', "
+                      "labels between quotes: \"0, 'price'\" (default: all)")  # fmt: skip
     made.add_argument("--limit", type=natural, default=50, metavar="N", help="show at most N arrays, or boxes (default: %(default)s)")
     yes(made)
     json(made)

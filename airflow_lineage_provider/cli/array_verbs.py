@@ -37,7 +37,7 @@ def _show(options: Namespace, out: Streams) -> int:
 
 
 def _query(options: Namespace, out: Streams) -> int:
-    from airflow_lineage_provider.arrays.selection import index_of
+    from airflow_lineage_provider.arrays.index_text import index_of
     from airflow_lineage_provider.render.kept_arrays import cells_dict, cells_view
 
     cells = index_of(options.index or "...")

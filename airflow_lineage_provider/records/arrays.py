@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -27,12 +28,14 @@ class StoredRelation:
 class StoredArray:
     """An array in the store.
 
+    :ivar labels: of positions, by the axis; of those axes that have some.
     :ivar owner: how the names of its owner's arrays begin, ``task:etl/load/manual__2026-01-01/``; empty where it has none.
     :ivar relations: those with the arrays that it is made from, and that are made from it.
     """
 
     name: str
     shape: tuple[int, ...]
+    labels: Mapping[int, tuple[str, ...]]
     owner: str
     created: datetime
     relations: tuple[StoredRelation, ...]

@@ -3,15 +3,17 @@
 ::
 
     {"document": "airflow_lineage.arrays", "version": 1,
-     "arrays": [{"name", "shape", "owner", "created", "bytes",
+     "arrays": [{"name", "shape", "labels": {axis: [label, …], …}, "owner", "created", "bytes",
                  "relations": [{"source", "output", "guarantee", "operation", "rows", "bytes"}]}]}
     {"document": "airflow_lineage.cells", "version": 1,
-     "array", "shape", "count", "guarantee", "boxes": [[[start, stop], …one an axis], …], "more": boxes left out,
+     "array", "shape", "labels": {axis: [label at which there are cells, …], …}, "count", "guarantee",
+     "boxes": [[[start, stop], …one an axis], …], "more": boxes left out,
      "hops": [{"source", "target", "boxes", "ms", "execution"}]}
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
 NAME, CELLS = "airflow_lineage.arrays", "airflow_lineage.cells"
 VERSION = 1
+_LABELS = 50
+"""So many are told of an axis."""
 
 
 def to_dict(found: KeptArrays) -> dict[str, Any]:
@@ -57,13 +61,15 @@ def array_view(one: StoredArray) -> list[Any]:
         made.add_row(*map(Text, (*ends, f"{relation.rows:,}", f"{relation.bytes:,}", relation.guarantee)))
     of = f", of {visible(one.owner)}" if one.owner else ""
     told = Text(f"{visible(one.name)} {_shape(one.shape)}{of}, since {one.created:%Y-%m-%d %H:%M}")
-    return [told, made] if one.relations else [told, Text("no lineage links it with others", style="dim")]
+    lineage = made if one.relations else Text("no lineage links it with others", style="dim")
+    return [told, *_labels(one.labels), lineage]
 
 
 def cells_dict(found: Cells, limit: int) -> dict[str, Any]:
     """What a question led to, JSON-able, with so many boxes at most."""
     boxes = found.boxes
-    facts = {"array": found.array, "shape": list(found.shape), "count": found.count, "guarantee": found.guarantee}
+    labels = {str(axis): list(of) for axis, of in found.labels.items()}
+    facts = {"array": found.array, "shape": list(found.shape), "labels": labels, "count": found.count, "guarantee": found.guarantee}
     listed = {"boxes": boxes[:limit].tolist(), "more": max(0, len(boxes) - limit), "hops": [written(hop) for hop in found.hops]}
     return {"document": CELLS, "version": VERSION} | facts | listed
 
@@ -73,10 +79,16 @@ def cells_view(found: Cells, limit: int) -> list[Any]:
     boxes = found.boxes
     worth = f"{found.guarantee}: {found.cause}" if found.cause else found.guarantee
     lines = [f"{found.count:,} cells of {visible(found.array)} {_shape(found.shape)}, {worth}"]
-    lines += [f"  [{', '.join(f'{start}:{stop}' for start, stop in box)}]" for box in boxes[:limit].tolist()]
+    told = [f"  [{', '.join(f'{start}:{stop}' for start, stop in box)}]" for box in boxes[:limit].tolist()]
     if len(boxes) > limit:
-        lines.append(f"  … {len(boxes) - limit:,} more boxes")
-    return [Text(line) for line in lines]
+        told.append(f"  … {len(boxes) - limit:,} more boxes")
+    return [*map(Text, lines), *_labels(found.labels), *map(Text, told)]
+
+
+def _labels(labels: Mapping[int, tuple[str, ...]]) -> Iterator[Text]:
+    for axis, of in labels.items():
+        more = f", … {len(of) - _LABELS:,} more" if len(of) > _LABELS else ""
+        yield Text(f"  axis {axis}: {', '.join(map(visible, of[:_LABELS]))}{more}")
 
 
 def _table(*heads: str) -> Table:

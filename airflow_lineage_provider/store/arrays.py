@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from airflow_lineage_provider.arrays.keeping import Pair, Said
+from airflow_lineage_provider.arrays.labels import Labels
 from airflow_lineage_provider.arrays.owner import Owner
 from airflow_lineage_provider.arrays.reuse import Operation
 from airflow_lineage_provider.records.arrays import StoredArray
@@ -38,8 +39,8 @@ class Arrays(OpenStore):
 
     def known_arrays(
         self, names: Collection[str], pairs: Collection[Pair], read: Collection[int]
-    ) -> tuple[dict[str, tuple[int, ...]], dict[Pair, found_arrays.FoundRelation]]:
-        """The shapes of arrays, and the relations between pairs of them: see `found_arrays.known`."""
+    ) -> tuple[dict[str, tuple[int, ...]], dict[Pair, found_arrays.FoundRelation], dict[str, Labels]]:
+        """The shapes of arrays, the relations between pairs of them, and labels: see `found_arrays.known`."""
         with self._transaction("reading the lineage of arrays") as connection:
             return found_arrays.known(connection, names, pairs, read)
 

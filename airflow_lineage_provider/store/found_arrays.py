@@ -11,11 +11,13 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from airflow_lineage_provider.arrays.labels import Labels
 from airflow_lineage_provider.arrays.link import unsigned
 from airflow_lineage_provider.arrays.operation_codec import decode_operation
 from airflow_lineage_provider.arrays.reuse import Operation
-from airflow_lineage_provider.errors import RelationDamaged, RelationTooNew
+from airflow_lineage_provider.errors import RecordDamaged, RelationDamaged, RelationTooNew
 from airflow_lineage_provider.records.arrays import StoredArray, StoredRelation
+from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.store import schema
 
 log = logging.getLogger(__name__)
@@ -31,10 +33,21 @@ def digest(name: str) -> str:
     return hashlib.sha256(name.encode()).hexdigest()
 
 
-def shapes(connection: sa.Connection, names: Iterable[str]) -> dict[str, tuple[int, ...]]:
-    """The shapes of arrays, by name; of those that there are."""
-    query = sa.select(_arrays.c.name, _arrays.c.shape).where(_arrays.c.digest.in_([digest(one) for one in names]))
-    return {name: tuple(shape) for name, shape in connection.execute(query)}
+def described(connection: sa.Connection, names: Iterable[str]) -> dict[str, tuple[tuple[int, ...], Labels]]:
+    """The shapes and the labels of arrays, by name; of those that there are."""
+    query = sa.select(_arrays.c.name, _arrays.c.shape, _arrays.c.labels).where(_arrays.c.digest.in_([digest(one) for one in names]))
+    return {name: (tuple(shape), _labels(name, labels)) for name, shape, labels in connection.execute(query)}
+
+
+def _labels(name: str, kept: Any) -> Labels:
+    """As the catalog has them: JSON's keys are texts.
+
+    :raises RecordDamaged: they are no labels.
+    """
+    try:
+        return {int(axis): tuple(of) for axis, of in (kept or {}).items()}
+    except (AttributeError, TypeError, ValueError) as error:
+        raise RecordDamaged(f"the labels of array {shown(name)} are damaged: {error}") from error
 
 
 def names(connection: sa.Connection, most: int) -> list[str]:
@@ -87,7 +100,7 @@ def _known() -> sa.Select[Any]:
     told = [_relations.c[name] for name in ("id", "output", "turned", "guarantee", "operation")]
     # The first two conditions are those of an index.
     between = (_relations.c.source == _arrays.c.digest, _relations.c.output == digests, _relations.c.source + _relations.c.output == ends)
-    query = sa.select(_arrays.c.name, _arrays.c.shape, *told, content)
+    query = sa.select(_arrays.c.name, _arrays.c.shape, _arrays.c.labels, *told, content)
     return query.outerjoin_from(_arrays, _relations, sa.and_(*between)).where(_arrays.c.digest == digests)
 
 
@@ -97,8 +110,9 @@ _KNOWN = _known()
 
 def known(
     connection: sa.Connection, names: Collection[str], pairs: Collection[tuple[str, str]], read: Collection[int] = ()
-) -> tuple[dict[str, tuple[int, ...]], dict[tuple[str, str], FoundRelation]]:
-    """The shapes of arrays, by name, and the relations between pairs of them, by source and output; of those that there are.
+) -> tuple[dict[str, tuple[int, ...]], dict[tuple[str, str], FoundRelation], dict[str, Labels]]:
+    """The shapes of arrays, by name, the relations between pairs of them, by source and output, and the labels of arrays; of those that
+    there are.
 
     :param read: ids of relations whose content is not wanted.
     """
@@ -112,7 +126,7 @@ def known(
             bytes_of = None if row.content is None else bytes(row.content)
             operation, guarantee, cause = unsigned(row.operation, row.guarantee)
             found[row.name, by_digest[row.output]] = FoundRelation(row.id, row.turned, guarantee, operation, bytes_of, cause)
-    return {row.name: tuple(row.shape) for row in rows}, found
+    return {row.name: tuple(row.shape) for row in rows}, found, {row.name: _labels(row.name, row.labels) for row in rows if row.labels}
 
 
 def has(connection: sa.Connection, pair: tuple[str, str]) -> bool:
@@ -187,4 +201,5 @@ def _stored(row: dict[str, Any]) -> StoredRelation:
 def _array(row: Mapping[Any, Any], relations: list[StoredRelation]) -> StoredArray:
     name = row["name"]
     own = tuple(one for one in relations if name in (one.source, one.output))
-    return StoredArray(name=name, shape=tuple(row["shape"]), owner=row["owner"] or "", created=row["created"], relations=own)
+    told = {"owner": row["owner"] or "", "created": row["created"], "relations": own}
+    return StoredArray(name=name, shape=tuple(row["shape"]), labels=_labels(name, row["labels"]), **told)

@@ -11,6 +11,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from airflow_lineage_provider.arrays.codec import encode
 from airflow_lineage_provider.arrays.keeping import Said, check_no_circle, check_shape_is, said_already
+from airflow_lineage_provider.arrays.labels import NO_LABELS, check_labels_are
 from airflow_lineage_provider.arrays.link import Link, signed
 from airflow_lineage_provider.arrays.operation_codec import encode_operation
 from airflow_lineage_provider.arrays.owner import Owner
@@ -38,7 +39,7 @@ def save(
     """Keep what a log was told. What is there already, and is the same, is nothing new.
 
     :param replace: whether all arrays that the owner had until now go, with the lineage of others that is linked with them.
-    :raises InvalidArray: an array is known with another shape.
+    :raises InvalidArray: an array is known with another shape, or with other labels.
     :raises UnknownArray: an array of a link was dropped meanwhile.
     :raises InvalidRelation: the lineage is there already, or would be a circle.
     :raises CaptureNeeded: what was reused is not reused any more.
@@ -75,19 +76,23 @@ def _check_there(connection: sa.Connection, owner: Owner) -> None:
 
 
 def _enter_arrays(connection: sa.Connection, said: Said, owner: Owner | None) -> None:
-    known = found_arrays.shapes(connection, said.shapes)
-    for name, sides in said.shapes.items():
-        check_shape_is(name, sides, known.get(name))
+    known = found_arrays.described(connection, said.shapes)
+    for name, (sides, labels) in known.items():
+        check_shape_is(name, said.shapes[name], sides)
+        check_labels_are(name, said.labels.get(name, NO_LABELS), labels)
     columns: dict[str, Any] = {"owner": owner.prefix if owner else None, "created": datetime.now(UTC)}
     columns |= {f"{kind}_id": owner.parts[0] if owner and owner.kind == kind else None for kind in ("run", "derivation")}
-    rows = [{"digest": digest(name), "name": name, "shape": list(sides)} | columns for name, sides in said.shapes.items()]
+    rows = [
+        {"digest": digest(name), "name": name, "shape": list(sides), "labels": said.labels.get(name)} | columns
+        for name, sides in said.shapes.items()
+    ]
     if rows:
         connection.execute(insert(_arrays).on_conflict_do_nothing(), rows)
 
 
 def _check_known(connection: sa.Connection, said: Said) -> None:
     wanted = dict.fromkeys(name for pair in said.links for name in pair)
-    known = found_arrays.shapes(connection, wanted)
+    known = found_arrays.described(connection, wanted)
     missing = [name for name in wanted if name not in known]
     if missing:
         raise UnknownArray(f"there is no array {shown(missing[0])} any more: it was dropped meanwhile")

@@ -332,6 +332,7 @@ arrays = sa.Table(
     sa.Column("digest", sa.Text, primary_key=True),
     sa.Column("name", SafeText, nullable=False),
     sa.Column("shape", JsonText, nullable=False),
+    sa.Column("labels", JsonText),
     sa.Column("owner", SafeText),
     sa.Column("run_id", sa.Text, sa.ForeignKey("lineage.runs.id", ondelete="CASCADE")),
     sa.Column("derivation_id", sa.Text, sa.ForeignKey("lineage.derivations.id", ondelete="CASCADE")),

@@ -10,7 +10,7 @@ import pytest
 
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.arrays import rules
-from airflow_lineage_provider.arrays.selection import index_of
+from airflow_lineage_provider.arrays.index_text import index_of
 from airflow_lineage_provider.cli import main
 from airflow_lineage_provider.errors import InvalidCells
 
@@ -63,6 +63,27 @@ def test_query(capfd: pytest.CaptureFixture[str]) -> None:
     assert [(hop["source"], hop["target"]) for hop in document["hops"]] == [("cli/half", "cli/photo")]
     assert main(["arrays", "query", "cli/rows"]) == 0
     assert "2 cells of cli/rows" in capfd.readouterr().out
+
+
+@pytest.mark.usefixtures("kept")
+def test_labels(store: Store, capfd: pytest.CaptureFixture[str]) -> None:
+    log = Lineage(store=store).arrays
+    log.array("cli/orders", (2, 3), labels={1: ["client", "price, net", "when"]})
+    log.lineage("cli/orders", "cli/rows", [(0, 0, 0), (0, 0, 1), (1, 1, 1)])
+    assert main(["arrays", "query", "cli/rows", "cli/orders"]) == 0
+    assert capfd.readouterr().out.splitlines()[:2] == ["3 cells of cli/orders (2, 3), exact", "  axis 1: client, price, net"]
+    assert main(["arrays", "query", "cli/orders", "cli/rows", "--index", ":, 'client'", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["boxes"] == [[[0, 1]]]
+    assert main(["arrays", "query", "cli/orders", "cli/orders", "--index", '0, ["price, net", "when"]', "--json"]) == 2
+    assert "no lineage between" in capfd.readouterr().err
+    assert main(["arrays", "query", "cli/orders", "--index", '0, ["price, net", "when"]', "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["labels"] == {"1": ["price, net", "when"]}
+    assert main(["arrays", "query", "cli/orders", "--index", "0, 'cost'"]) == 2
+    assert "'cost' is no label: axis 1 of array 'cli/orders'" in capfd.readouterr().err
+    assert main(["arrays", "show", "cli/orders"]) == 0
+    assert "  axis 1: client, price, net, when" in capfd.readouterr().out
+    assert main(["arrays", "show", "cli/orders", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["arrays"][0]["labels"] == {"1": ["client", "price, net", "when"]}
 
 
 @pytest.mark.usefixtures("kept")

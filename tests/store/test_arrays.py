@@ -13,6 +13,7 @@ from sqlalchemy import event
 
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.arrays import Log, rules
+from airflow_lineage_provider.arrays.keeping import Said
 from airflow_lineage_provider.errors import (
     CaptureFailed,
     CaptureNeeded,
@@ -20,6 +21,7 @@ from airflow_lineage_provider.errors import (
     InvalidArray,
     InvalidOption,
     InvalidRelation,
+    RecordDamaged,
     RunNotComplete,
     RunNotFound,
     UnknownArray,
@@ -65,9 +67,9 @@ def test_nothing_is_read_that_no_question_leads_to(lineage: Lineage, monkeypatch
     whole = found_arrays.known
 
     def known(*asked: Any) -> Any:
-        shapes, found = whole(*asked)
+        shapes, found, labels = whole(*asked)
         read.extend(one.id for one in found.values() if one.content is not None)
-        return shapes, found
+        return shapes, found, labels
 
     monkeypatch.setattr(found_arrays, "known", known)
     log = another(lineage).arrays
@@ -237,3 +239,46 @@ def test_retention_drops_old_arrays_of_tasks(lineage: Lineage) -> None:
     sql(store.url, "UPDATE lineage.runs SET finished = %s", (old,))
     assert lifecycle.retire(store._engine, 5) == [run]
     assert [one.name for one in lineage.arrays.kept()] == ["young"]
+
+
+def test_labels_are_kept(lineage: Lineage) -> None:
+    """In one process and in another, in a task, and as the catalog lists them; two that say others do not both hold."""
+    columns = ["client", "net, 'euros'", "ü"]
+    lineage.arrays.array("orders", (2, 3), labels={1: columns})
+    lineage.arrays.array("sums", (2,))
+    lineage.arrays.lineage("orders", "sums", [(row, row, column) for row in range(2) for column in (0, 2)])
+    other = another(lineage).arrays
+    assert other.prov_query(["sums", "orders"], 0).labels == {1: ("client", "ü")}
+    assert other.prov_query(["orders", "sums"], np.s_[0, ["ü", "client"]]).indices().tolist() == [[0]]
+    assert other.prov_query(["orders", "sums"], np.s_[0, "net, 'euros'"]).count == 0
+    assert other.labels("orders") == {1: tuple(columns)}
+    other.array("orders", (2, 3))
+    other.array("orders", (2, 3), labels={1: columns})
+    with pytest.raises(InvalidArray, match="with other labels"):
+        other.array("orders", (2, 3), labels={0: ["a", "b"]})
+    assert {one.name: one.labels for one in other.kept()} == {"orders": {1: tuple(columns)}, "sums": {}}
+    for labels in ({0: ["a", "b"]}, {0: ["b", "a"]}, None):
+        with lineage.arrays.task(task()) as log:
+            log.array("base", (2, 3), labels={1: columns})
+            log.array("own", (2,), labels=labels)
+            log.lineage("base", "own", [(0, 0, 0), (1, 1, 0)])
+            assert log.prov_query(["own", "base"], 0).labels == {1: ("client",)}
+        assert other.labels("task:etl/load/manual__2026-01-01/own") == ({} if labels is None else {0: tuple(labels[0])})
+
+
+def test_two_that_name_an_array_with_other_labels(lineage: Lineage) -> None:
+    """The second one has not seen the first's, and is refused when it is written."""
+    logs = (lineage.arrays, another(lineage).arrays)
+    said = [Said({"A": (2,)}, labels={"A": {0: labels}}) for labels in (("a", "b"), ("b", "a"))]
+    logs[0]._kept.enter(said[0])
+    logs[1]._kept.enter(said[0])
+    with pytest.raises(InvalidArray, match="with other labels"):
+        logs[1]._kept.enter(said[1])
+    assert logs[1].labels("A") == {0: ("a", "b")}
+
+
+def test_labels_that_are_damaged_are_told(lineage: Lineage) -> None:
+    lineage.arrays.array("A", (2,), labels={0: ["a", "b"]})
+    sql(lineage.store.url, "UPDATE lineage.arrays SET labels = '[1]'")
+    with pytest.raises(RecordDamaged, match="labels of array 'A'"):
+        another(lineage).arrays.prov_query(["A"], 0)

@@ -33,7 +33,7 @@ class Kept:
             content = None if number in read else encode(link.table)
             self.read += content is not None
             found[pair] = FoundRelation(number, link.turned, link.guarantee, link.operation, content)
-        return known.shapes, found
+        return known.shapes, found, known.labels
 
 
 def test_the_store_is_read_at_every_question_and_duckdb_is_connected_to_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
