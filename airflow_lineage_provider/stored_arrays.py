@@ -7,12 +7,13 @@ from abc import abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_lineage_provider.answers.kept_arrays import KeptArrays
 from airflow_lineage_provider.answers.touched import Touched, touched
 from airflow_lineage_provider.arrays import owner as owners
-from airflow_lineage_provider.arrays.codec import opened
+from airflow_lineage_provider.arrays.codec import opened_together
 from airflow_lineage_provider.arrays.given import check_name
 from airflow_lineage_provider.arrays.keeping import Known, between
 from airflow_lineage_provider.arrays.link import Link
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.records.arrays import StoredArray
     from airflow_lineage_provider.records.run import RunRecord
     from airflow_lineage_provider.store import Store
-    from airflow_lineage_provider.store.found_arrays import FoundRelation
+    from airflow_lineage_provider.store.known_arrays import FoundRelation
 
 T = TypeVar("T")
 
@@ -224,7 +225,7 @@ class KeptInStore:
         with self._lock:
             read = dict(self._tables)
         shapes, found, labels = self._asked(lambda store: store.known_arrays(names, pairs, read.keys()))
-        tables = {one.id: read[one.id] if one.content is None else _opened(pair, one, shapes) for pair, one in found.items()}
+        tables = {one.id: read[one.id] for one in found.values() if one.content is None} | _opened(found, shapes)
         self._keep(tables)
         links = {pair: Link(tables[one.id], one.turned, one.guarantee, one.operation, one.cause) for pair, one in found.items()}
         return Known(shapes, links, labels)
@@ -268,10 +269,12 @@ class KeptInStore:
         return self._lineage.lasting(lambda: question(self._lineage.store))
 
 
-def _opened(pair: Pair, found: FoundRelation, shapes: Mapping[str, Shape]) -> Relation:
-    assert found.content is not None
-    table = opened(found.content, between(pair))
-    ends = (table.in_shape, table.out_shape) if not found.turned else (table.out_shape, table.in_shape)
-    if ends != tuple(shapes.get(name) for name in pair):
-        raise RelationDamaged(f"{between(pair)} cannot be read: it is between arrays of shapes {ends[0]} and {ends[1]}")
-    return table
+def _opened(found: Mapping[Pair, FoundRelation], shapes: Mapping[str, Shape]) -> dict[int, Relation]:
+    """The relations that were read, by their ids."""
+    read = [(pair, one, one.content) for pair, one in found.items() if one.content is not None]
+    tables = opened_together((content, partial(between, pair)) for pair, _, content in read)
+    for (pair, one, _), table in zip(read, tables, strict=True):
+        ends = (table.in_shape, table.out_shape) if not one.turned else (table.out_shape, table.in_shape)
+        if ends != tuple(shapes.get(name) for name in pair):
+            raise RelationDamaged(f"{between(pair)} cannot be read: it is between arrays of shapes {ends[0]} and {ends[1]}")
+    return {one.id: table for (_, one, _), table in zip(read, tables, strict=True)}

@@ -6,7 +6,7 @@ Intervals are kept as beginning and length, and the moves of an end as the diffe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -72,10 +72,29 @@ def opened(data: bytes, where: str = "") -> Relation:
     """
     if not isinstance(data, bytes | bytearray | memoryview):
         raise RelationDamaged(f"a relation is read from bytes, not from a {type(data).__name__}")
+    return _opened(bytes(data), lambda: where)
+
+
+def _opened(data: bytes, where: Callable[[], str]) -> Relation:
     try:
-        return _relation(SEAL.taken_off(bytes(data)), where)
+        return _relation(SEAL.taken_off(data), where)
     except (InvalidArray, InvalidRelation, RelationDamaged) as problem:
-        raise damaged(problem, where) from problem
+        raise damaged(problem, where()) from problem
+
+
+def opened_together(written: Iterable[tuple[bytes, Callable[[], str]]]) -> list[Relation]:
+    """Several of which one question is asked, each with what tells the words that messages speak of it by; those of the same bytes are
+    opened once.
+
+    Most operations of a path are elementwise, between arrays of one shape.
+    """
+    known: dict[bytes, Relation] = {}
+    found = []
+    for data, where in written:
+        if data not in known:
+            known[data] = _opened(data, where)
+        found.append(known[data])
+    return found
 
 
 def _columns(relation: Relation) -> Iterator[Ints]:
@@ -87,7 +106,7 @@ def _columns(relation: Relation) -> Iterator[Ints]:
         yield from (lo, hi - lo, lo_moves, hi_moves - lo_moves)
 
 
-def _relation(source: Source, where: str) -> Relation:
+def _relation(source: Source, where: Callable[[], str]) -> Relation:
     out_shape, in_shape = _shape(source), _shape(source)
     rows = source.number()
     if rows > 1 and rows > cell_limit():

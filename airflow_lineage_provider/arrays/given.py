@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeGuard
 
@@ -21,6 +22,9 @@ MOST_AXES = 32
 MOST_CELLS = 2**62
 """The most cells of an array, so that they can be counted."""
 
+_UNKEPT = re.compile("[\0\ud800-\udfff]")
+"""NUL, and halves of pairs: no database keeps them."""
+
 Capture = Callable[[tuple[int, ...]], Any]
 """Of a cell of the output, the cells of the input behind it: (cells, axes) integers, an empty list for none."""
 
@@ -37,7 +41,7 @@ def check_name(name: Any) -> str:
 
 def is_name(name: Any) -> TypeGuard[str]:
     """Whether an array may be called so."""
-    return isinstance(name, str) and name != "" and "\0" not in name and not any("\ud800" <= one <= "\udfff" for one in name)
+    return isinstance(name, str) and name != "" and _UNKEPT.search(name) is None
 
 
 def is_shape(sides: Shape) -> bool:

@@ -6,7 +6,7 @@ A hop backward that meets no row needs the outputs only, and a path that leads n
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import add
 from typing import Any
@@ -30,13 +30,13 @@ class Unread:
     :ivar columns: of each output axis where boxes begin, and their lengths less one; of each input axis the offsets of where intervals
         begin, what the ends' are more than these, the moves of the beginnings, and what the ends' are more than these.
     :ivar of_outputs: how many are of outputs.
-    :ivar where: of which relation messages speak; empty where that is not known.
+    :ivar where: tells of which relation messages speak; empty where that is not known.
     """
 
     rows: int
     columns: list[Column]
     of_outputs: int
-    where: str
+    where: Callable[[], str]
 
     @property
     def outputs(self) -> list[Column]:
@@ -67,7 +67,7 @@ class Unread:
         try:
             return self._outputs(relation) if name in OUTPUTS else self._inputs(relation)
         except (InvalidRelation, RelationDamaged) as problem:
-            raise damaged(problem, self.where) from problem
+            raise damaged(problem, self.where()) from problem
 
     def known(self, shape: Shape) -> dict[str, Any]:
         """What can be told of a relation without reading it, by name.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from functools import partial
 
 from airflow_lineage_provider.arrays.keeping import Pair, Said
-from airflow_lineage_provider.arrays.labels import Labels
 from airflow_lineage_provider.arrays.owner import Owner
 from airflow_lineage_provider.arrays.reuse import Operation
 from airflow_lineage_provider.records.arrays import StoredArray
-from airflow_lineage_provider.store import found_arrays, kept_arrays
+from airflow_lineage_provider.store import found_arrays, kept_arrays, known_arrays
 from airflow_lineage_provider.store.open_store import OpenStore
 
 
@@ -37,12 +37,9 @@ class Arrays(OpenStore):
         with self._transaction("reading an array") as connection:
             return found_arrays.named(connection, name)
 
-    def known_arrays(
-        self, names: Collection[str], pairs: Collection[Pair], read: Collection[int]
-    ) -> tuple[dict[str, tuple[int, ...]], dict[Pair, found_arrays.FoundRelation], dict[str, Labels]]:
-        """The shapes of arrays, the relations between pairs of them, and labels: see `found_arrays.known`."""
-        with self._transaction("reading the lineage of arrays") as connection:
-            return found_arrays.known(connection, names, pairs, read)
+    def known_arrays(self, names: Collection[str], pairs: Collection[Pair], read: Collection[int]) -> known_arrays.Found:
+        """The shapes of arrays, the relations between pairs of them, and labels, in one round trip: see `known_arrays.known`."""
+        return known_arrays.known(partial(self._asked_often, "reading the lineage of arrays"), names, pairs, read)
 
     def array_names(self, most: int) -> list[str]:
         """Names of the newest arrays, so many at most."""

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import logging
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -36,11 +34,11 @@ def digest(name: str) -> str:
 def described(connection: sa.Connection, names: Iterable[str]) -> dict[str, tuple[tuple[int, ...], Labels]]:
     """The shapes and the labels of arrays, by name; of those that there are."""
     query = sa.select(_arrays.c.name, _arrays.c.shape, _arrays.c.labels).where(_arrays.c.digest.in_([digest(one) for one in names]))
-    return {name: (tuple(shape), _labels(name, labels)) for name, shape, labels in connection.execute(query)}
+    return {name: (tuple(shape), labels_of(name, labels)) for name, shape, labels in connection.execute(query)}
 
 
-def _labels(name: str, kept: Any) -> Labels:
-    """As the catalog has them: JSON's keys are texts.
+def labels_of(name: str, kept: Any) -> Labels:
+    """The labels of an array, as the catalog has them: JSON's keys are texts.
 
     :raises RecordDamaged: they are no labels.
     """
@@ -75,58 +73,6 @@ def edges(connection: sa.Connection, starts: Iterable[str]) -> list[tuple[str, s
     met = met.union(onward)
     query = _named(_source.c.name, _output.c.name).where(_relations.c.source.in_(sa.select(met.c.digest))).order_by(_relations.c.id)
     return [(source, output) for source, output in connection.execute(query)]
-
-
-@dataclass(frozen=True)
-class FoundRelation:
-    """A relation between two arrays, as it is kept; ``content`` is None where it was not wanted.
-
-    :ivar turned: whether it goes from the output to the source. :ivar cause: why it is worth less than was said, if it is.
-    """
-
-    id: int
-    turned: bool
-    guarantee: str
-    operation: str
-    content: bytes | None
-    cause: str = ""
-
-
-def _known() -> sa.Select[Any]:
-    """The arrays of ``digests``, and the relations between two of them whose digests, one after the other, are among ``ends``."""
-    kinds = {"digests": sa.Text, "ends": sa.Text, "read": sa.BigInteger}
-    digests, ends, read = (sa.any_(sa.bindparam(name, type_=sa.ARRAY(kind))) for name, kind in kinds.items())
-    content = sa.case((_relations.c.id == read, None), else_=_relations.c.content).label("content")
-    told = [_relations.c[name] for name in ("id", "output", "turned", "guarantee", "operation")]
-    # The first two conditions are those of an index.
-    between = (_relations.c.source == _arrays.c.digest, _relations.c.output == digests, _relations.c.source + _relations.c.output == ends)
-    query = sa.select(_arrays.c.name, _arrays.c.shape, _arrays.c.labels, *told, content)
-    return query.outerjoin_from(_arrays, _relations, sa.and_(*between)).where(_arrays.c.digest == digests)
-
-
-_KNOWN = _known()
-"""Made once: it is asked often, and made in more time than it takes."""
-
-
-def known(
-    connection: sa.Connection, names: Collection[str], pairs: Collection[tuple[str, str]], read: Collection[int] = ()
-) -> tuple[dict[str, tuple[int, ...]], dict[tuple[str, str], FoundRelation], dict[str, Labels]]:
-    """The shapes of arrays, by name, the relations between pairs of them, by source and output, and the labels of arrays; of those that
-    there are.
-
-    :param read: ids of relations whose content is not wanted.
-    """
-    digests = {name: digest(name) for name in {*names, *itertools.chain.from_iterable(pairs)}}
-    by_digest = {digests[name]: name for name in names}
-    ends = [digests[source] + digests[output] for source, output in pairs]
-    rows = connection.execute(_KNOWN, {"digests": list(by_digest), "ends": ends, "read": list(read)}).all()
-    found = {}
-    for row in rows:
-        if row.id is not None:
-            bytes_of = None if row.content is None else bytes(row.content)
-            operation, guarantee, cause = unsigned(row.operation, row.guarantee)
-            found[row.name, by_digest[row.output]] = FoundRelation(row.id, row.turned, guarantee, operation, bytes_of, cause)
-    return {row.name: tuple(row.shape) for row in rows}, found, {row.name: _labels(row.name, row.labels) for row in rows if row.labels}
 
 
 def has(connection: sa.Connection, pair: tuple[str, str]) -> bool:
@@ -202,4 +148,4 @@ def _array(row: Mapping[Any, Any], relations: list[StoredRelation]) -> StoredArr
     name = row["name"]
     own = tuple(one for one in relations if name in (one.source, one.output))
     told = {"owner": row["owner"] or "", "created": row["created"], "relations": own}
-    return StoredArray(name=name, shape=tuple(row["shape"]), labels=_labels(name, row["labels"]), **told)
+    return StoredArray(name=name, shape=tuple(row["shape"]), labels=labels_of(name, row["labels"]), **told)

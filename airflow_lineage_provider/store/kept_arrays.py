@@ -82,12 +82,11 @@ def _enter_arrays(connection: sa.Connection, said: Said, owner: Owner | None) ->
         check_labels_are(name, said.labels.get(name, NO_LABELS), labels)
     columns: dict[str, Any] = {"owner": owner.prefix if owner else None, "created": datetime.now(UTC)}
     columns |= {f"{kind}_id": owner.parts[0] if owner and owner.kind == kind else None for kind in ("run", "derivation")}
-    rows = [
-        {"digest": digest(name), "name": name, "shape": list(sides), "labels": said.labels.get(name)} | columns
-        for name, sides in said.shapes.items()
-    ]
-    if rows:
-        connection.execute(insert(_arrays).on_conflict_do_nothing(), rows)
+    rows = [{"digest": digest(name), "name": name, "shape": list(sides)} | columns for name, sides in said.shapes.items()]
+    labelled = [row | {"labels": said.labels[row["name"]]} for row in rows if row["name"] in said.labels]
+    for some in (labelled, [row for row in rows if row["name"] not in said.labels]):
+        if some:
+            connection.execute(insert(_arrays).on_conflict_do_nothing(), some)
 
 
 def _check_known(connection: sa.Connection, said: Said) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +15,7 @@ from airflow_lineage_provider.errors import StoreError
 from airflow_lineage_provider.secrecy import redact
 from airflow_lineage_provider.store import embedded, forks, migrate, roles
 from airflow_lineage_provider.store.connection import Connector, make_engine, store_errors, tcp_form
+from airflow_lineage_provider.store.kept_reader import KeptReader, Statement
 from airflow_lineage_provider.store.materialization import Materialization
 from airflow_lineage_provider.store.revival import Revival
 from airflow_lineage_provider.store.run_lock import RunLock
@@ -39,11 +40,12 @@ class OpenStore:
         self._engine = make_engine(self._connector)
         self._executors = roles.executor_urls(url, server is not None)
         self._pool = ConnectionPool(url)
+        self._reader = KeptReader(self._connector)
         self._locks: dict[str, RunLock] = {}
         self._made: dict[str, dict[str, Materialization]] = {}
         self._looked_up: set[tuple[int, frozenset[str]]] = set()
         self._owner = [os.getpid()]
-        self._finalizer = weakref.finalize(self, _close, self._owner, self._locks, self._pool, self._engine)
+        self._finalizer = weakref.finalize(self, _close, self._owner, self._locks, self._pool, self._reader, self._engine)
         forks.on_fork(self)
 
     def forked(self) -> None:
@@ -122,6 +124,7 @@ class OpenStore:
         """The server may have another port and another socket than before."""
         self.url = self._connector.url = url
         self._pool.move(url)
+        self._reader.close()
         self._executors = roles.executor_urls(url, True)
         self._engine.dispose()
 
@@ -136,7 +139,7 @@ class OpenStore:
 
     def close(self) -> None:
         """Close every connection. Runs that this store still has running are failed by the next `open`."""
-        _close(self._owner, self._locks, self._pool, self._engine)
+        _close(self._owner, self._locks, self._pool, self._reader, self._engine)
 
     def __enter__(self) -> Self:
         return self
@@ -151,6 +154,14 @@ class OpenStore:
     def _transaction(self, doing: str) -> Iterator[sa.Connection]:
         with store_errors(f"{doing} in {redact(self.url)}"), self._engine.begin() as connection:
             yield connection
+
+    def _asked_often(self, doing: str, statement: Statement, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """What a statement selects, in one round trip (`kept_reader`)."""
+        try:
+            return self._reader.rows(statement, values)
+        except Exception:
+            with store_errors(f"{doing} in {redact(self.url)}"):
+                raise
 
     @contextmanager
     def _statements(self, doing: str) -> Iterator[sa.Connection]:
@@ -199,7 +210,7 @@ class OpenStore:
             return session.query(sql, types, timezone)
 
 
-def _close(owner: list[int], locks: dict[str, RunLock], pool: ConnectionPool, engine: sa.Engine) -> None:
+def _close(owner: list[int], locks: dict[str, RunLock], pool: ConnectionPool, reader: KeptReader, engine: sa.Engine) -> None:
     """Also for a store that is forgotten; but a forked child must not say goodbye on its parent's connections."""
     if os.getpid() not in owner:
         return
@@ -207,4 +218,5 @@ def _close(owner: list[int], locks: dict[str, RunLock], pool: ConnectionPool, en
         lock.release()
     locks.clear()
     pool.close()
+    reader.close()
     engine.dispose()

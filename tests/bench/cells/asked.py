@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from airflow_lineage_provider.arrays import Cells, Log, encode, opened
+from airflow_lineage_provider.arrays import Cells, Log, encode
 from airflow_lineage_provider.arrays.boxes import Boxes
+from airflow_lineage_provider.arrays.codec import opened_together
 from airflow_lineage_provider.arrays.grouping import Ints
 from airflow_lineage_provider.arrays.path import Step, follow
 from airflow_lineage_provider.arrays.region import Region
@@ -102,7 +103,7 @@ class Asking:
         return by_numpy([stored.read(path) for path in _in_order(self.files[stored.name], backward)], ranks, at, backward=backward)
 
     def _from_bytes(self, cells: Ints, backward: bool) -> Region:
-        steps = [Step(opened(one), backward) for one in _in_order(self.written, backward)]
+        steps = [Step(one, backward) for one in opened_together((data, str) for data in _in_order(self.written, backward))]
         start = steps[0].relation.out_shape if backward else steps[0].relation.in_shape
         return follow(steps, [""] * (len(steps) + 1), Region(start, parts=Boxes(cells[:, :1], cells[:, 1:])))[0]
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from airflow_lineage_provider.arrays import Log, encode
-from airflow_lineage_provider.store.found_arrays import FoundRelation
+from airflow_lineage_provider.store.known_arrays import FoundRelation
 from airflow_lineage_provider.stored_arrays import LogInStore
 from tests.bench.cells.asked import BY_DUCKDB, IN_ITS_MEMORY, IN_STORE, Asking
 from tests.bench.cells.workflows import range_of, residual_block

@@ -1,0 +1,100 @@
+"""What a question about arrays needs of the store: shapes, labels and relations, by one statement that is prepared and kept."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple, TypeAlias
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
+
+from airflow_lineage_provider.arrays.labels import Labels
+from airflow_lineage_provider.arrays.link import unsigned
+from airflow_lineage_provider.store import schema
+from airflow_lineage_provider.store.found_arrays import digest, labels_of
+from airflow_lineage_provider.store.kept_reader import Statement
+from airflow_lineage_provider.store.textescape import unescape
+
+_arrays = schema.arrays
+_relations = schema.array_relations
+_DIALECT = postgresql.dialect(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
+_JSON = schema.JsonText()
+_VALUES = {"digests": "text[]", "ends": "text[]", "read": "bigint[]"}
+
+Ask: TypeAlias = Callable[[Statement, Sequence[Any]], list[tuple[Any, ...]]]
+"""Asks a statement with its values."""
+
+
+@dataclass(frozen=True)
+class FoundRelation:
+    """A relation between two arrays, as it is kept; ``content`` is None where it was not wanted.
+
+    :ivar turned: whether it goes from the output to the source. :ivar cause: why it is worth less than was said, if it is.
+    """
+
+    id: int
+    turned: bool
+    guarantee: str
+    operation: str
+    content: bytes | None
+    cause: str = ""
+
+
+class Found(NamedTuple):
+    """The shapes of arrays, the relations between pairs of them, by source and output, and the labels of arrays; where there are some."""
+
+    shapes: dict[str, tuple[int, ...]]
+    relations: dict[tuple[str, str], FoundRelation]
+    labels: dict[str, Labels]
+
+
+@cache
+def _known() -> tuple[Statement, tuple[str, ...]]:
+    """The arrays of ``digests``, and the relations between two of them whose digests, one after the other, are among ``ends``; and the
+    names of the values in their order."""
+    digests, ends = (sa.any_(sa.bindparam(name, type_=sa.ARRAY(sa.Text))) for name in ("digests", "ends"))
+    read = sa.any_(sa.bindparam("read", type_=sa.ARRAY(sa.BigInteger)))
+    content = sa.case((_relations.c.id == read, None), else_=_relations.c.content).label("content")
+    told = [_relations.c[name] for name in ("id", "output", "turned", "guarantee", "operation")]
+    # The first two conditions are those of an index.
+    between = (_relations.c.source == _arrays.c.digest, _relations.c.output == digests, _relations.c.source + _relations.c.output == ends)
+    query = sa.select(_arrays.c.name, _arrays.c.shape, _arrays.c.labels, *told, content)
+    query = query.outerjoin_from(_arrays, _relations, sa.and_(*between)).where(_arrays.c.digest == digests)
+    compiled = query.compile(dialect=_DIALECT)
+    values = tuple(compiled.positiontup or ())
+    statement = Statement("airflow_lineage_known_arrays", str(compiled), tuple(_VALUES[name] for name in values))
+    return statement, values
+
+
+def known(ask: Ask, names: Collection[str], pairs: Collection[tuple[str, str]], read: Collection[int] = ()) -> Found:
+    """What there is of these arrays and pairs of arrays.
+
+    :param read: ids of relations whose content is not wanted.
+    """
+    digests = {name: digest(name) for name in {*names, *itertools.chain.from_iterable(pairs)}}
+    by_digest = {digests[name]: name for name in names}
+    statement, order = _known()
+    values = {
+        "digests": list(by_digest),
+        "ends": [digests[source] + digests[output] for source, output in pairs],
+        "read": list(read),
+    }
+    found = Found({}, {}, {})
+    for row in ask(statement, [values[name] for name in order]):
+        name, shape, labels, number, output, turned, guarantee, operation, content = row
+        name = unescape(name)
+        found.shapes[name] = tuple(_from_json(shape))
+        if labels is not None and (told := labels_of(name, _from_json(labels))):
+            found.labels[name] = told
+        if number is not None:
+            bytes_of = None if content is None else bytes(content)
+            operation, guarantee, cause = unsigned(unescape(operation), guarantee)
+            found.relations[name, by_digest[output]] = FoundRelation(number, turned, guarantee, operation, bytes_of, cause)
+    return found
+
+
+def _from_json(text: str) -> Any:
+    return _JSON.process_result_value(text, _DIALECT)
