@@ -21,6 +21,8 @@ Shape = tuple[int, ...]
 
 _FEW = 64
 """So few boxes are painted into a bitmap one by one."""
+_ONE_BY_ONE = 8
+"""Of an array with so many times as many cells as boxes have their cells are put into a bitmap one by one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +173,7 @@ def corners(boxes: Boxes) -> Iterator[tuple[Ints, int]]:
 
 
 def to_mask(boxes: Boxes, shape: Shape) -> Bools:
-    """A bitmap of the cells, through an array of differences: O(boxes + cells).
+    """A bitmap of the cells: one by one where they are few, else through an array of differences: O(boxes + cells).
 
     >>> to_mask(Boxes(np.array([[0, 1]]), np.array([[1, 2]])), (5,))
     array([ True,  True,  True, False, False])
@@ -180,6 +182,10 @@ def to_mask(boxes: Boxes, shape: Shape) -> Bools:
         return _painted(boxes, shape)
     if bool((boxes.lo == boxes.hi).all()):
         return numbered(flat(boxes.lo, shape), shape)
+    if bool((boxes.lo[:-1] == boxes.hi[:-1]).all()):
+        return _of_runs(flat(boxes.lo, shape), flat(boxes.hi, shape) + 1, shape)
+    if int(boxes.volumes().sum()) * _ONE_BY_ONE <= math.prod(shape):
+        return numbered(flat(cells_of(boxes.lo, boxes.hi)[0], shape), shape)
     wide = tuple(side + 1 for side in shape)
     changes = np.zeros(math.prod(wide), dtype=np.int64)
     for points, sign in corners(boxes):
@@ -188,6 +194,16 @@ def to_mask(boxes: Boxes, shape: Shape) -> Bools:
     for axis in range(len(shape)):
         depth = np.cumsum(depth, axis=axis)
     return np.asarray(depth[tuple(slice(0, side) for side in shape)] > 0)
+
+
+def _of_runs(first: Ints, end: Ints, shape: Shape) -> Bools:
+    """A bitmap of runs of cells, by their numbers."""
+    cells = math.prod(shape)
+    if int((end - first).sum()) * _ONE_BY_ONE <= cells:
+        return numbered(ranges(first, end)[0], shape)
+    changes = np.bincount(first, minlength=cells + 1)
+    changes -= np.bincount(end, minlength=cells + 1)
+    return np.asarray(np.cumsum(changes[:-1]) > 0).reshape(shape)
 
 
 def _painted(boxes: Boxes, shape: Shape) -> Bools:

@@ -60,14 +60,15 @@ def _sides(relation: Relation, is_backward: bool) -> tuple[Side, Side]:
     return (relation.out_side, relation.in_side) if is_backward else (relation.in_side, relation.out_side)
 
 
-def cost(relation: Relation) -> float:
+def cost(relation: Relation, is_backward: bool) -> float:
     """Nanoseconds of a hop, about; the weights are those of numpy's operations, measured."""
     cells = math.prod(relation.in_shape) + math.prod(relation.out_shape)
     least = _HOP + _CELL * cells
     if relation.is_aligned:
         return least + _SLICE * len(relation)
     if relation.pairs is not None:
-        return least + _POINT * sum(len(part.inputs) for part in relation.pairs)
+        sides = ((len(part.inputs), part.outputs if is_backward else part.inputs) for part in relation.pairs)
+        return least + sum((_POINT if asked is not None else _IN_ORDER) * count for count, asked in sides)
     points, wide, moving = relation.parted
     least += _POINT * len(points)
     if len(wide) or not moving.is_aligned:
@@ -80,7 +81,7 @@ def least_cost(relation: Relation) -> float:
     return _HOP + _CELL * (math.prod(relation.in_shape) + math.prod(relation.out_shape))
 
 
-_HOP, _CELL, _SLICE, _POINT, _BOXES, _SUMMED, _ROW = 20_000, 0.5, 8_000, 2, 100_000, 20, 60
+_HOP, _CELL, _SLICE, _POINT, _IN_ORDER, _BOXES, _SUMMED, _ROW = 20_000, 0.1, 8_000, 1, 0.1, 100_000, 20, 60
 
 
 def _look_up(asked: Ints | None, found: Ints | None, mask: Bools, into: Bools) -> None:

@@ -32,7 +32,7 @@ class Step(NamedTuple):
 
     def candidates(self, region: Region) -> int:
         """How many pairs of a row and a box have to be looked at."""
-        return join.candidates(region.boxes, self.side)[0]
+        return join.candidates(region.boxes if region.at_hand is None else region.at_hand, self.side)[0]
 
 
 @dataclass(frozen=True)
@@ -63,23 +63,37 @@ def is_dense(step: Step, region: Region) -> bool:
     shapes = (relation.in_shape, relation.out_shape)
     if sum(map(math.prod, shapes)) > DENSE_CELLS or max(map(len, shapes)) > _DENSE_RANK:
         return False
-    size = region.size
+    size = region.size if region.at_hand is None else len(region.at_hand)
     if len(relation) == 1 and size <= 1:
         return False
     # What has to be looked at to tell more costs more than many a hop.
-    least = dense.least_cost(relation)
-    if size * (_BOX + _CANDIDATE * len(relation)) + _BIT * region.unread <= least:
+    boxes, painted = _cost(region, size), _painting(region)
+    least = dense.least_cost(relation) + painted
+    if boxes + size * _CANDIDATE * len(relation) <= least:
         return False
-    if not region.unread and join.is_scanned(size, step.side) and _BOX * size + _CANDIDATE * step.candidates(region) <= least:
+    if not region.unread and join.is_scanned(size, step.side) and boxes + _CANDIDATE * step.candidates(region) <= least:
         return False
-    bitmaps, boxes = dense.cost(relation), _BOX * size + _BIT * region.unread
+    bitmaps = dense.cost(relation, step.backward) + painted
     if boxes + _SORTED * step.side.index_rows > bitmaps:
         step.side.passed_by += 1
         return True
     return boxes + _CANDIDATE * step.candidates(region) > bitmaps
 
 
-_BOX, _CANDIDATE, _SORTED, _BIT = 150, 250, 60, 7
+def _cost(region: Region, size: int) -> float:
+    """Nanoseconds of a hop by so many boxes, at least: some for whatever is done, and to find out which overlap, or what a bitmap has."""
+    telling = 0 if region.is_told_apart else _TELLING + _APART * size
+    return _HOP + telling + _BOX * size + _BIT * region.unread
+
+
+def _painting(region: Region) -> float:
+    """Nanoseconds to make a bitmap of it, about."""
+    if region.has_mask:
+        return 0.0
+    return min(_PAINTED * region.cells_at_most, _CHANGED * region.cells)
+
+
+_HOP, _TELLING, _APART, _BOX, _CANDIDATE, _SORTED, _BIT, _PAINTED, _CHANGED = 100_000, 50_000, 300, 150, 250, 60, 7, 20, 4
 """Nanoseconds, measured, as `dense.cost` has its own."""
 
 

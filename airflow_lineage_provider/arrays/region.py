@@ -84,6 +84,28 @@ class Region:
         return run_count(self.mask)
 
     @property
+    def at_hand(self) -> Boxes | None:
+        """Its boxes, which may overlap, where they can be had without a look at a bitmap and without telling them apart."""
+        if self.parts is not None and not self.is_told_apart:
+            return self.parts
+        return None if self.bits is not None and "boxes" not in self.__dict__ else self.boxes
+
+    @property
+    def is_told_apart(self) -> bool:
+        """Whether it is known which of its boxes overlap."""
+        return self.are_apart or self.parts is None or "boxes" in self.__dict__ or self.plain is not None
+
+    @cached_property
+    def cells_at_most(self) -> int:
+        """How many cells its boxes have, those twice that two of them have."""
+        return int(self.at_hand.volumes().sum()) if self.at_hand is not None else self.cells
+
+    @property
+    def has_mask(self) -> bool:
+        """Whether there is a bitmap already."""
+        return self.bits is not None or "mask" in self.__dict__
+
+    @property
     def unread(self) -> int:
         """How many cells of a bitmap have yet to be looked at for boxes."""
         return self.cells if self.bits is not None and "boxes" not in self.__dict__ else 0

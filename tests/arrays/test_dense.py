@@ -125,7 +125,7 @@ def test_what_no_slice_is_goes_otherwise() -> None:
 
 
 def test_bitmaps_are_taken_for_scattered_cells_and_boxes_for_few() -> None:
-    step = Step(shuffled(300, 2), True)
+    step = Step(shuffled(300, 2), False)  # back, what stands in order makes bitmaps cheaper even for one box
     assert step.side.index  # sorted, which a first question would not be worth
     few, many = np.zeros((300, 300), dtype=bool), np.random.default_rng(3).random((300, 300)) < 0.1
     few[7, 8:20] = True
@@ -134,12 +134,30 @@ def test_bitmaps_are_taken_for_scattered_cells_and_boxes_for_few() -> None:
         assert is_dense(step, region) == wanted
         found, (hop,) = follow([step], ("a", "b"), region)
         assert hop.execution == ("dense" if wanted else "boxes")
-        assert np.array_equal(found.mask, through(step.relation, mask, True))
+        assert np.array_equal(found.mask, through(step.relation, mask, False))
 
 
 def test_the_cost_is_never_beneath_the_least() -> None:
     for relation in (shuffled(SIDE, 1), rules.windows((SIDE, SIDE), (3, 3), "same"), rules.elementwise((SIDE,))[0]):
-        assert dense.cost(relation) >= dense.least_cost(relation)
+        assert min(dense.cost(relation, backward) for backward in (True, False)) >= dense.least_cost(relation)
+
+
+@pytest.mark.parametrize("shape", [(3000,), (60, 50), (10, 12, 25)])
+@pytest.mark.parametrize("longest", [1, 2, 9])
+@pytest.mark.parametrize("count", [3, 70, 900])
+@pytest.mark.parametrize("are_runs", [False, True])
+def test_a_bitmap_of_boxes_however_many_and_long_they_are(shape: tuple[int, ...], longest: int, count: int, are_runs: bool) -> None:
+    """Painted, one by one, as runs, or by differences; they overlap, and touch the ends."""
+    draw = np.random.default_rng(9)
+    lo = np.stack([draw.integers(0, side, count) for side in shape])
+    lengths = draw.integers(0, longest, lo.shape)
+    if are_runs:
+        lengths[:-1] = 0
+    hi = np.minimum(lo + lengths, np.array(shape)[:, None] - 1)
+    wanted = np.zeros(shape, dtype=bool)
+    for first, last in zip(lo.T, hi.T, strict=True):
+        wanted[tuple(slice(start, end + 1) for start, end in zip(first, last, strict=True))] = True
+    assert np.array_equal(to_mask(Boxes(lo, hi), shape), wanted)
 
 
 def test_crowded_boxes_are_counted_and_told_apart_by_a_bitmap() -> None:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
-from airflow_lineage_provider.arrays import Relation, compress
-from airflow_lineage_provider.arrays.grouping import Bools
+from airflow_lineage_provider.arrays import compress
+from airflow_lineage_provider.arrays.boxes import from_mask
 from airflow_lineage_provider.arrays.path import Step, follow, is_dense
 from airflow_lineage_provider.arrays.region import Region
 from tests.bench.cells.asked import Asking, against, together
@@ -30,8 +31,9 @@ def run(ground: Ground) -> Iterator[Comparison]:
     """A hop by boxes and by bitmaps; the three workflows; random ones of five and of ten operations."""
     small = ground.is_small
     (shuffled,) = dict(of_numpy((10, 10_000), (1, 1)))["Sort"]
-    for share in SCATTERED:
-        yield _hop(ground, compress(shuffled.pairs, shuffled.output, shuffled.source), share)
+    relation = compress(shuffled.pairs, shuffled.output, shuffled.source)
+    for backward, form, share in itertools.product((True, False), ("bitmap", "boxes"), SCATTERED):
+        yield _hop(ground, Step(relation, backward), form, share)
     workflows: dict[str, Callable[[], Workflow]] = {
         "image": lambda: image((256, 256), 208, 40) if small else image((1080, 1920), 416, 200),
         "relational": lambda: relational(500 if small else 40_000),
@@ -46,20 +48,25 @@ def run(ground: Ground) -> Iterator[Comparison]:
         yield from _random(ground, operations)
 
 
-def _hop(ground: Ground, relation: Relation, share: float) -> Comparison:
-    """Back through a shuffle, from scattered cells."""
-    mask, step = np.random.default_rng(1).random(relation.out_shape) < share, Step(relation, True)
+def _hop(ground: Ground, step: Step, form: str, share: float) -> Comparison:
+    """Through a shuffle, from scattered cells, as a bitmap has them or as boxes of which it is not known whether they overlap."""
+    relation, way = step.relation, "back" if step.backward else "forward"
+    mask = np.random.default_rng(1).random(relation.out_shape if step.backward else relation.in_shape) < share
+    boxes = from_mask(mask)
+    start = partial(Region, mask.shape, bits=mask) if form == "bitmap" else partial(Region, mask.shape, parts=boxes)
     choices = {"boxes": lambda *_: False, "dense": lambda *_: True, "as it costs": is_dense}
-    arms = {name: Arm(_followed(step, mask, choose), lambda found: found.mask.tobytes(), is_quick=True) for name, choose in choices.items()}
-    title = f"a hop through a shuffle, {100 * share:g} % of {mask.size:,} cells"
+    arms = {
+        name: Arm(_followed(step, start, choose), lambda found: found.mask.tobytes(), is_quick=True) for name, choose in choices.items()
+    }
+    title = f"a hop {way} through a shuffle, {100 * share:g} % of {mask.size:,} cells as {form}"
     found = compared(title, arms, ground.meter, ground.repeats)
     cpu = {name: figures["CPU, s"] for name, figures in found.figures().items()}
     found.facts["as it costs"] = {"CPU ÷ the better of both": float(f"{cpu['as it costs'] / min(cpu['boxes'], cpu['dense']):.4g}")}
     return found
 
 
-def _followed(step: Step, mask: Bools, choose: Callable[[Step, Region], bool]) -> Callable[[], Region]:
-    return lambda: follow([step], ("", ""), Region(mask.shape, bits=mask), choose=choose)[0]
+def _followed(step: Step, start: Callable[[], Region], choose: Callable[[Step, Region], bool]) -> Callable[[], Region]:
+    return lambda: follow([step], ("", ""), start(), choose=choose)[0]
 
 
 def _asking(ground: Ground, workflow: Workflow, name: str) -> Asking:
