@@ -125,9 +125,9 @@ def test_what_no_slice_is_goes_otherwise() -> None:
 
 
 def test_bitmaps_are_taken_for_scattered_cells_and_boxes_for_few() -> None:
-    step = Step(shuffled(300, 2), False)  # back, what stands in order makes bitmaps cheaper even for one box
+    step = Step(shuffled(700, 2), False)  # back, and in smaller arrays, bitmaps cost less even for one box
     assert step.side.index  # sorted, which a first question would not be worth
-    few, many = np.zeros((300, 300), dtype=bool), np.random.default_rng(3).random((300, 300)) < 0.1
+    few, many = np.zeros((700, 700), dtype=bool), np.random.default_rng(3).random((700, 700)) < 0.1
     few[7, 8:20] = True
     for mask, wanted in ((few, False), (many, True)):
         region = Region(mask.shape, parts=from_mask(mask))
