@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.answers.crossfilter import Crossfilter as Crossfilter
     from airflow_lineage_provider.answers.descendants import Descendants as Descendants
     from airflow_lineage_provider.answers.explanation import Explanation as Explanation
+    from airflow_lineage_provider.answers.explanation_stream import ExplanationStream as ExplanationStream
     from airflow_lineage_provider.answers.lineage_rows import LineageRows as LineageRows
     from airflow_lineage_provider.answers.lineage_stream import LineageStream as LineageStream
     from airflow_lineage_provider.answers.profile import Profile as Profile
@@ -55,6 +56,7 @@ _HOMES = {
     "Guarantee": "plan.guarantees",
     "Lineage": "pipeline",
     "LineageRows": "answers.lineage_rows",
+    "ExplanationStream": "answers.explanation_stream",
     "LineageStream": "answers.lineage_stream",
     "Output": "running.output",
     "Profile": "answers.profile",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -27,7 +27,6 @@ from airflow_lineage_provider.secrecy.showing import without_secrets
 if TYPE_CHECKING:
     from airflow_lineage_provider.answers.descendants import Descendants
     from airflow_lineage_provider.answers.lineage_rows import LineageRows
-    from airflow_lineage_provider.answers.lineage_stream import Parts
     from airflow_lineage_provider.answers.why_not import WhyNot
     from airflow_lineage_provider.deriving.across.onward import Onward
     from airflow_lineage_provider.deriving.asked_run import AskedRun
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.store import Materialization, Session
 
 Answer = TypeVar("Answer")
+Part = TypeVar("Part")
 Kept = TypeVar("Kept", bound="WhyNot | LineageRows | Descendants")
 
 
@@ -139,17 +139,21 @@ class Asking:
         return self.shown_later(without_secrets(found, secrets))
 
     def streamed(
-        self, what: str, params: Mapping[str, Any] | None, progress: Progress | bool | None, question: Callable[[AskedRun], Parts]
-    ) -> Parts:
+        self,
+        what: str,
+        params: Mapping[str, Any] | None,
+        progress: Progress | bool | None,
+        question: Callable[[AskedRun, KnownRuns, Progress], Generator[Part, None, None]],
+    ) -> Generator[Part, None, None]:
         """The same of an answer that comes in parts: the run is asked from the first on, until they end or are closed."""
         self.check_complete()
         secrets = self.secrets(params or {})
 
-        def parts() -> Parts:
+        def parts() -> Generator[Part, None, None]:
             told = watched(progress, f"{what} {self.record.pipeline}")
-            with guarded(secrets.message), told as stages, self._question(stages, secrets) as (run, _), closing(question(run)) as found:
-                for batch, worth in found:
-                    yield batch, without_secrets(worth, secrets)
+            with guarded(secrets.message), told as stages, self._question(stages, secrets) as (run, runs), ExitStack() as stack:
+                for part in stack.enter_context(closing(question(run, runs, stages))):
+                    yield self.shown_later(without_secrets(part, secrets))
 
         return parts()
 

@@ -200,7 +200,7 @@ class LineageOfRows(ABC):
         check_options({"table": table, "max_rows": max_rows, "batch_rows": batch_rows, "params": params})
         most = settings.target_limit() if max_rows is None else max_rows
         parts = self._asking.streamed(
-            "backward,", params, progress, lambda run: parts_behind(run, rows, table, at=at, limit=most, batch_rows=batch_rows)
+            "backward,", params, progress, lambda run, *_: parts_behind(run, rows, table, at=at, limit=most, batch_rows=batch_rows)
         )
         return stream_behind(self.plan, shown(rows if at is None else at), table, parts)
 

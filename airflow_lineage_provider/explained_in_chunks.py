@@ -111,7 +111,7 @@ class ExplanationsInChunks(ExplanationsOfRun):
             run_id=self.record.id, question=question, occasion=occasion, since=wanted.since, target=chosen.asked, rows=len(numbers),
             chunk_rows=chunk_rows or len(numbers),
         )  # fmt: skip
-        return self._lineage.store.begin_derivation_set(asked), tuple(numbers)
+        return self._lineage.store.begin_derivation_set(asked), tuple(numbers.tolist())
 
     def _since_last(self, wanted: Wanted, question: str, occasion: str, told: Progress) -> Wanted:
         last = self._lineage.store.last_derivation_set(question, self.record.id, occasion)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -19,6 +19,7 @@ from airflow_lineage_provider.render.progress import watched
 from airflow_lineage_provider.secrecy import Secrets
 from airflow_lineage_provider.secrecy.failures import guarded
 from airflow_lineage_provider.secrecy.showing import without_secrets
+from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.words import LAST_DERIVATION, Difference, Subqueries
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, Row
 
+    from airflow_lineage_provider.answers.explanation_stream import ExplanationStream
     from airflow_lineage_provider.deriving.asked_run import AskedRun
+    from airflow_lineage_provider.deriving.derive import Derived
     from airflow_lineage_provider.deriving.derive import Target as ChosenRows
     from airflow_lineage_provider.deriving.known_runs import KnownRuns
     from airflow_lineage_provider.deriving.target_rows import RowNumbers
@@ -142,6 +145,51 @@ class ExplanationsOfRun(ABC):
         )  # fmt: skip
         return self._explained(wanted, progress)
 
+    def explain_stream(
+        self,
+        target: Target | None = None,
+        *,
+        at: int | Sequence[int] | str | None = None,
+        max_rows: int | None = None,
+        difference: Difference = "control",
+        subqueries: Subqueries = "partners",
+        across: bool = True,
+        params: Mapping[str, Any] | None = None,
+        progress: Progress | bool | None = None,
+    ) -> ExplanationStream:
+        """Augmented lineage of very many rows as a stream: explanations one after the other, each of the next rows of the target.
+
+        The options are those of `explain`. So many rows are explained at a time that what stands behind them fits a bounded memory, however
+        many the target has; `settings.source_limit` holds for each part. A source row, or a decision, that stands behind rows of several
+        parts is in each of them. Nothing is written into the store: `explain_in_chunks` keeps the answers, and goes on where it stopped.
+        Nothing is read before the first part is asked for.
+
+        :raises InvalidOption: an option is wrong. :raises RunNotComplete: the run failed, was dropped, or is still going.
+
+        What else `explain` raises the first part does, and any part may.
+        """
+        from airflow_lineage_provider.answers.explanation_stream import ExplanationStream
+        from airflow_lineage_provider.deriving.explanation_stream import explained_parts
+        from airflow_lineage_provider.deriving.images import with_images
+
+        check_options({"max_rows": max_rows, "difference": difference, "subqueries": subqueries, "across": across, "params": params})
+        most = settings.target_limit() if max_rows is None else max_rows
+        wanted = Wanted(
+            target=target, at=at, since=None, most=most, verify=False, difference=difference, subqueries=subqueries, across=across,
+            save=False, params=params or {}, context={},
+        )  # fmt: skip
+
+        def parts(run: AskedRun, runs: KnownRuns, told: Progress) -> Generator[Explanation, None, None]:
+            asked = replace(run, subqueries=subqueries)
+
+            def onward(derived: Derived) -> Explanation:
+                return with_images(self._traced_on(wanted, derived, runs, told), run.session.rest)
+
+            return explained_parts(asked, target, at, most, summary=self.summary, difference=difference, onward=onward)
+
+        made = self._asking.streamed("explain", params, progress, parts)
+        return ExplanationStream(asked=shown(target if at is None else at), parts=made)
+
     def _explained(self, wanted: Wanted, progress: Progress | bool | None) -> Explanation:
         from airflow_lineage_provider.deriving.images import with_images
         from airflow_lineage_provider.deriving.kept.answers import saved
@@ -166,7 +214,6 @@ class ExplanationsOfRun(ABC):
             return self._asking.shown_later(self._lineage.lasting(lambda: question(told)))
 
     def _derived(self, wanted: Wanted, secrets: Secrets, runs: KnownRuns, told: Progress) -> Explanation:
-        from airflow_lineage_provider.deriving.across.across import Across
         from airflow_lineage_provider.deriving.blanking import with_blanking
         from airflow_lineage_provider.deriving.derive import derive_rows
         from airflow_lineage_provider.deriving.verify import verified
@@ -182,15 +229,20 @@ class ExplanationsOfRun(ABC):
             run.session.rest()
             explanation = verified(explanation, run.udfs, run.recorded, self._lineage.spark)
             explanation = with_blanking(explanation, run.udfs, run.recorded)
-        if wanted.across:
+        return self._traced_on(wanted, replace(derived, explanation=explanation), runs, told)
 
-            def other(run_id: str) -> AskedRun:
-                found = self._asking.other(run_id, runs, told, wanted.save, wanted.params)
-                return replace(found, subqueries=wanted.subqueries)
+    def _traced_on(self, wanted: Wanted, derived: Derived, runs: KnownRuns, told: Progress) -> Explanation:
+        """The explanation through the other runs, where these are wanted."""
+        from airflow_lineage_provider.deriving.across.across import Across
 
-            further = Across(runs, other, summary_of, wanted.difference, wanted.most, self._lineage.may_read)
-            explanation = further.trace(derived, explanation)
-        return explanation
+        def other(run_id: str) -> AskedRun:
+            found = self._asking.other(run_id, runs, told, wanted.save, wanted.params)
+            return replace(found, subqueries=wanted.subqueries)
+
+        if not wanted.across:
+            return derived.explanation
+        further = Across(runs, other, summary_of, wanted.difference, wanted.most, self._lineage.may_read)
+        return further.trace(derived, derived.explanation)
 
     def _chosen(self, wanted: Wanted, run: AskedRun, runs: KnownRuns, told: Progress) -> ChosenRows:
         from airflow_lineage_provider.deriving.derive import chosen_target

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.capture.csr import Csr
 from airflow_lineage_provider.capture.rids import RidSpace
+from airflow_lineage_provider.plan.lineage_keys import AnyNumbers
 from airflow_lineage_provider.tracing.witnesses import FoundWitnesses, Place
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class BuildingWitnesses:
         return NumberedWitnesses(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), rids)
 
 
-def looked_up_witnesses(lineage: LookedUpLineage, kept: RecordedWitnesses, numbers: Sequence[int]) -> FoundWitnesses:
+def looked_up_witnesses(lineage: LookedUpLineage, kept: RecordedWitnesses, numbers: AnyNumbers) -> FoundWitnesses:
     """The witnesses of rows of the result, by their numbers, tagged from 0 in this order.
 
     :raises RecordDamaged: a part is missing.

@@ -197,6 +197,11 @@ def _explain(made: argparse.ArgumentParser) -> None:
     )
     made.add_argument("--no-save", dest="save", action="store_false", help="write nothing into the store, not the answer either")
     made.add_argument("--cells", action="store_true", help="show the cells of source rows (pixels, characters) that reasons are about")
+    made.add_argument(
+        "--stream", metavar="FOLDER",
+        help="in place of showing the answer write it into a new folder, some rows at a time, however many there are: a file of Arrow's "
+        "for each table; nothing is kept in the store",
+    )  # fmt: skip
     secrets(made)
     spark(made)
     html(shown(made, "rows of each table", 20))

@@ -75,6 +75,7 @@ VERBS: Mapping[str, VerbHelp] = {
             "airflow-lineage explain latest --at 0,3",
             "airflow-lineage explain latest \"judge = 'Reject'\" --since 01JG3Q --pipeline examine",
             'airflow-lineage explain 01JG3Q \'[{"judge": "Reject"}]\' --verify --json',
+            "airflow-lineage explain latest true --max-rows 1000000 --stream why",
         ),
     ),
     "explain-columns": VerbHelp(

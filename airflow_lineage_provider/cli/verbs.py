@@ -226,9 +226,28 @@ def explain(options: Namespace, out: Streams) -> int:
         raise InvalidTarget("name the rows to explain in exactly one way: a TARGET, or their positions, --at 0,3")
     target = None if options.target is None else target_of(options.target)
     with ExitStack() as stack:
+        if options.stream is not None:
+            return _streamed(options, out, target, stack)
         explanation = _explained(options, out, target, stack)
     _show(explanation, options, out)
     return 0
+
+
+def _streamed(options: Namespace, out: Streams, target: Any, stack: ExitStack) -> int:
+    """Write the explanation of however many rows into a folder.
+
+    :raises InvalidOption: options that are of one answer are given, too, or the folder is there, and not empty.
+    """
+    others = {"--since": options.since, "--verify": options.verify, "--html": options.html, "--cells": options.cells}
+    if given := [name for name, value in others.items() if value]:
+        raise InvalidOption(f"--stream gives an answer in parts, and {', '.join(given)} is of one as a whole: leave one of them out")
+    found = found_run(asking(options, out, stack), options)
+    asked = {name: getattr(options, name) for name in ("at", "max_rows", "difference", "subqueries", "across")} | secrets_given(options)
+    stream = found.explain_stream(target, **asked, progress=out.progress)
+    rows = stream.write(options.stream, hide=options.hide, mask=options.mask)
+    told = {"folder": options.stream, "rows": rows, "guarantee": stream.guarantee.level, "cause": stream.guarantee.cause or ""}
+    lines = [f"{name}: {count:,} rows" for name, count in rows.items()]
+    return give_either(options, out, to_dict=lambda: told, show=lambda: out.answer(*lines, f"written to {options.stream}"))
 
 
 def _explained(options: Namespace, out: Streams, target: Any, stack: ExitStack) -> Explanation:

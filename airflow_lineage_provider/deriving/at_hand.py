@@ -11,6 +11,8 @@ from airflow_lineage_provider.plan.lineage_keys import ROW
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from airflow_lineage_provider.plan.lineage_keys import AnyNumbers
+
 
 @dataclass
 class RowsAtHand:
@@ -26,9 +28,12 @@ class RowsAtHand:
         """``found`` has these columns, and the rows' numbers, ascending; None: the rows are too many."""
         self._found = found
 
-    def rows(self, columns: Sequence[str], numbers: Sequence[int]) -> pa.Table | None:
+    def rows(self, columns: Sequence[str], numbers: AnyNumbers) -> pa.Table | None:
         """Columns of the rows with these numbers, in the order of these; None where they are not just the ones that are at hand."""
+        import numpy as np
+
         found = self._found
         if found is None or len(numbers) < found.num_rows or not set(columns) <= set(found.column_names):
             return None
-        return found.select(list(columns)) if found.column(ROW).to_pylist() == sorted(set(numbers)) else None
+        wanted = np.unique(np.asarray(numbers, np.int64))
+        return found.select(list(columns)) if np.array_equal(found.column(ROW).to_numpy(), wanted) else None

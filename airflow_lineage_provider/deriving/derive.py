@@ -13,7 +13,7 @@ from airflow_lineage_provider.answers.keyed_rows import KeyedRows
 from airflow_lineage_provider.answers.tables import SourceTable
 from airflow_lineage_provider.deriving.controls import controls
 from airflow_lineage_provider.deriving.derivation import Derivation, derivation
-from airflow_lineage_provider.deriving.links import target_links
+from airflow_lineage_provider.deriving.links import different, target_links
 from airflow_lineage_provider.deriving.reasons import ReasonReader, columns_of_calls, named_functions
 from airflow_lineage_provider.deriving.rows import RowSource, result_columns
 from airflow_lineage_provider.deriving.sources import SourceReader, SourceRows
@@ -23,7 +23,7 @@ from airflow_lineage_provider.deriving.target_rows import NumbersTarget, Positio
 from airflow_lineage_provider.errors import AnswerTooLarge, InvalidTarget
 from airflow_lineage_provider.plan.guarantees import weakest
 from airflow_lineage_provider.plan.interval_columns import with_interval_types
-from airflow_lineage_provider.plan.lineage_keys import ROW
+from airflow_lineage_provider.plan.lineage_keys import ROW, AnyNumbers
 from airflow_lineage_provider.reasons.features import Names
 from airflow_lineage_provider.recording import tables_of
 from airflow_lineage_provider.tracing.maps import RESULT, Rows, RowSet, numbered_rows
@@ -68,7 +68,7 @@ class Target(Protocol):
 
     def condition(self) -> Expression: ...
 
-    def numbers(self, rows: RowSource) -> list[int]: ...
+    def numbers(self, rows: RowSource) -> Numbers: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ class Derived:
 
     explanation: Explanation
     sources: FoundSources
-    numbers: tuple[int, ...]
+    numbers: Numbers
     read: pa.Table
 
 
@@ -112,14 +112,22 @@ def derive_rows(run: AskedRun, target: Target, *, summary: RunSummary, differenc
     started = time.perf_counter()
     with derivation(run, target.condition(), sketched=True, columns=_columns_read(run)) as made:
         run.progress("finding the target rows")
-        numbers = target.numbers(made.rows)
-        target_rows = result_rows(made.rows, numbers)
-        run.progress("tracing")
-        answer, found = _answer(made, numbers, difference)
+        return explained(made, target.numbers(made.rows), asked=target.asked, summary=summary, difference=difference, started=started)
+
+
+def explained(made: Derivation, numbers: Numbers, *, asked: str, summary: RunSummary, difference: Difference, started: float) -> Derived:
+    """The same of rows whose numbers are known.
+
+    :raises AnswerTooLarge: more source rows stand behind them than one answer may have; none was read.
+    """
+    run = made.run
+    target_rows = result_rows(made.rows, numbers)
+    run.progress("tracing")
+    answer, found = _answer(made, numbers, difference)
     explanation = Explanation(
         id="",
         run=summary,
-        asked=target.asked,
+        asked=asked,
         target=target_rows,
         result_rows=run.total,
         sources=answer.sources,
@@ -134,7 +142,7 @@ def derive_rows(run: AskedRun, target: Target, *, summary: RunSummary, differenc
         seconds=time.perf_counter() - started,
     )
     assert answer.read is not None
-    return Derived(explanation=explanation, sources=found, numbers=tuple(numbers), read=answer.read)
+    return Derived(explanation=explanation, sources=found, numbers=numbers, read=answer.read)
 
 
 def _columns_read(run: AskedRun) -> list[str]:
@@ -147,7 +155,7 @@ def _columns_read(run: AskedRun) -> list[str]:
     return list(dict.fromkeys([*own, *(name for function in functions for name in columns_of_calls(function, stored))]))
 
 
-def result_rows(rows: RowSource, numbers: Sequence[int]) -> pa.Table:
+def result_rows(rows: RowSource, numbers: AnyNumbers) -> pa.Table:
     """Rows of the result by number, as a person has them."""
     output = rows.recorded.plan.output
     columns = result_columns(rows, output)
@@ -156,7 +164,7 @@ def result_rows(rows: RowSource, numbers: Sequence[int]) -> pa.Table:
     return with_interval_types(chosen, [a.type for a in output])
 
 
-def _answer(made: Derivation, numbers: list[int], difference: Difference) -> tuple[_Answer, FoundSources]:
+def _answer(made: Derivation, numbers: Numbers, difference: Difference) -> tuple[_Answer, FoundSources]:
     answer = _Answer()
     target, whole = numbered_rows(RESULT, numbers), difference == "rows"
     traced = made.lineage.behind(target, differences=whole)
@@ -207,7 +215,7 @@ def _reasons(made: Derivation, traced: Trace, found: FoundSources, answer: _Answ
     for segment, functions in named_functions(made.recorded):
         own = RowSet("segment", (segment.number,))
         reached = traced.rows(own)
-        numbers = sorted(reached.each_once().column(0).to_pylist())
+        numbers = different(reached.each_once().column(0).to_numpy())
         for name, function in functions.items():
             calls = reader.read(function, made.recorded.materialized[segment.number], numbers)
             answer.reasons[name] = Reasons(

@@ -32,6 +32,7 @@ from airflow_lineage_provider.tracing.trace import read_by_number
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from airflow_lineage_provider.deriving.links import Numbers
     from airflow_lineage_provider.store import Materialization
 
 _MOST_STORED_ROWS = 1_000_000
@@ -95,7 +96,7 @@ class DuckDbEngine:
         found = fetched(sql, views=inputs.views, tables=inputs.rows, paths=inputs.paths, may_skip=inputs.may_skip, seconds=self.seconds)
         return _typed(found, plan), sql
 
-    def _add(self, key: Key, leaves: list[o.Source | o.SegmentOutput], inputs: _Inputs, numbers: list[int] | None) -> None:
+    def _add(self, key: Key, leaves: list[o.Source | o.SegmentOutput], inputs: _Inputs, numbers: Numbers | None) -> None:
         """``numbers``: those of the stored rows that alone are read, where the query says which."""
         kind, number = key
         name = f"{kind}_{number}"
@@ -126,7 +127,7 @@ class DuckDbEngine:
         return first(made, columns, None, TimeLimit.of(self.seconds)) if made.in_files else self.stored.session.read(made, columns=columns)
 
     def _in_files(
-        self, key: Key, made: Materialization, leaves: list[o.Source | o.SegmentOutput], inputs: _Inputs, numbers: list[int] | None
+        self, key: Key, made: Materialization, leaves: list[o.Source | o.SegmentOutput], inputs: _Inputs, numbers: Numbers | None
     ) -> LeafTable:
         """A view over the files that have the rows, with the columns that the query reads; or the rows, where the query says which."""
         kind, number = key
@@ -166,12 +167,12 @@ def _leaves(plan: o.Plan) -> dict[Key, list[o.Source | o.SegmentOutput]]:
     return found
 
 
-def _numbers(plan: o.Plan, target: pa.Table) -> dict[Key, list[int]]:
+def _numbers(plan: o.Plan, target: pa.Table) -> dict[Key, Numbers]:
     """The segment of which few stored rows are read, and their numbers."""
     segment = read_by_number(plan) if target.num_rows <= FEW_ROWS else None
     if segment is None:
         return {}
-    return {("segment", segment): target.column(target_leaf(plan, TARGET).output.index(TARGET_ROW)).to_pylist()}
+    return {("segment", segment): target.column(target_leaf(plan, TARGET).output.index(TARGET_ROW)).to_numpy()}
 
 
 def _check_types(leaf: o.Source | o.SegmentOutput) -> None:

@@ -136,6 +136,6 @@ def _turned_round(made: Derivation, between: LineageMap, rows: Rows, needed: Spa
     if made.worth_of(behind).level == "unavailable":
         raise needed
     places = KeyIndex(rows.keys.drop_columns([TAG])).places(behind.keys.drop_columns([TAG]))
-    reached = pa.array(numbers, pa.int64()).take(behind.keys.column(TAG).combine_chunks().take(pa.array(places.asked)))
+    reached = pa.array(numbers).take(behind.keys.column(TAG).combine_chunks().take(pa.array(places.asked)))
     found = pa.table({TAG: rows.keys.column(TAG).combine_chunks().take(pa.array(places.row)), "key_0": reached})
     return Rows(of=RESULT, keys=distinct_rows(found), guarantee=behind.guarantee, engine=behind.engine)

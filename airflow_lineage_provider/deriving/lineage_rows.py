@@ -167,7 +167,7 @@ def result_behind(
     numbers = different(found)
     _check_result(numbers, asked, made.run.most_sources)
     made.run.progress("reading the rows of the result")
-    result = result_rows(made.rows, numbers.tolist())
+    result = result_rows(made.rows, numbers)
     return LineageRows(
         run=summary,
         asked=asked,

@@ -7,19 +7,20 @@ decision that was never made, so it is said instead (`UdfVersionMismatch`, `Reas
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from airflow_lineage_provider.deriving.calls import digests, distinct_calls
 from airflow_lineage_provider.errors import ReasonError, ReasonValueMismatch
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
-from airflow_lineage_provider.plan.lineage_keys import ROW, MaterializedSegment
+from airflow_lineage_provider.plan.lineage_keys import ROW, AnyNumbers, MaterializedSegment
 from airflow_lineage_provider.plan.names import free_name
 from airflow_lineage_provider.plan.operators import FunctionOperator
 from airflow_lineage_provider.reasons.apart import NOTHING_APART, Relations, names_in, parted_column
 from airflow_lineage_provider.reasons.discretion import MASK, Discretion
+from airflow_lineage_provider.reasons.traced import NAMED
 from airflow_lineage_provider.reasons.values import same_values
 
 if TYPE_CHECKING:
@@ -53,12 +54,12 @@ class ReasonReader:
         self.rows = rows
         self.udfs = run.udfs
 
-    def read(self, function: FunctionOperator, segment: MaterializedSegment, numbers: list[int]) -> TracedCalls:
+    def read(self, function: FunctionOperator, segment: MaterializedSegment, numbers: AnyNumbers) -> TracedCalls:
         """The calls behind the given rows of a materialized segment, each distinct (arguments, value, reason) once."""
         arguments = {name: segment.column(a) for name, a in _argument_names(function).items()}
         columns = columns_of_calls(function, segment)
         rows = self.rows.read(segment.segment, columns, numbers)
-        calls, tags = _distinct(rows, len(columns))
+        calls, tags = distinct_calls(rows)
         inputs = [calls.column(name) for name in arguments.values()]
         values = calls.column(segment.column(function.value))
         own: Relations
@@ -73,7 +74,10 @@ class ReasonReader:
 
     def _relations(self, reasons: Any, own: Relations) -> Relations:
         """The relations that reasons have apart: ``own``, which were just made, and those that the run has."""
-        names = [name for name in names_in(reasons.to_pylist()) if name not in own]
+        import pyarrow.compute as pc
+
+        naming = reasons.filter(pc.match_substring(reasons, NAMED))
+        names = [name for name in names_in(naming.to_pylist()) if name not in own]
         return {**own, **self.run.store.reason_relations(self.run.record.id, names)} if names else own
 
     def _explained(self, function: FunctionOperator, inputs: list[Any], values: Any) -> tuple[Any, Guarantee, Relations]:
@@ -84,17 +88,17 @@ class ReasonReader:
         if not description.has_reason:
             none = pa.nulls(len(values), pa.string())
             return none, worth_of(none, values, NO_REASON), NOTHING_APART
-        digests = [_digest(description.version, row) for row in zip(*(one.to_pylist() for one in inputs), strict=True)]
-        known = self.run.store.cached_reasons(self.run.record.id, str(function.function), list(dict.fromkeys(digests)), self.run.session)
+        asked = digests(description.version, inputs, len(values))
+        known = self.run.store.cached_reasons(self.run.record.id, str(function.function), list(dict.fromkeys(asked)), self.run.session)
         known = known.select(["digest", "reason"])
-        places = pc.index_in(pa.array(digests, pa.string()), value_set=known.column("digest"))
+        places = pc.index_in(pa.array(asked, pa.string()), value_set=known.column("digest"))
         missing = pc.indices_nonzero(pc.is_null(places)).to_pylist()
         relations = NOTHING_APART
         try:
             if missing:
-                made, relations = self._explain(function, inputs, values, digests, missing)
+                made, relations = self._explain(function, inputs, values, asked, missing)
                 known = pa.concat_tables([known, made])
-                places = pc.index_in(pa.array(digests, pa.string()), value_set=known.column("digest"))
+                places = pc.index_in(pa.array(asked, pa.string()), value_set=known.column("digest"))
         except ReasonError as problem:
             return _combined(known.column("reason").take(places)), Guarantee(level="unavailable", cause=str(problem)), NOTHING_APART
         found = _combined(known.column("reason").take(places))
@@ -105,7 +109,7 @@ class ReasonReader:
         function: FunctionOperator,
         inputs: list[Any],
         values: Any,
-        digests: list[str],
+        asked: list[str],
         missing: list[int],
     ) -> tuple[pa.Table, Relations]:
         """The calls at the ``missing`` places, each different one once: its digest and its reason; and the relations that these have apart.
@@ -116,7 +120,7 @@ class ReasonReader:
 
         self.run.session.rest()
         udf = self.udfs.find(function.function)
-        chosen = list({digests[at]: at for at in reversed(missing)}.values())
+        chosen = list({asked[at]: at for at in reversed(missing)}.values())
         made, whole = udf.explain_batch([_combined(one.take(chosen)) for one in inputs], apart=True)
         reasons, relations = parted_column(whole)
         stored = _combined(values.take(chosen))
@@ -127,11 +131,11 @@ class ReasonReader:
                 raise ReasonValueMismatch(
                     f"UDF {function.udf} decided {then!r} for {row} in the run, and gives {now!r} now: no reason can be given for it"
                 )
-        asked = [digests[at] for at in chosen]
+        made_for = [asked[at] for at in chosen]
         if self.run.keep_reasons:
             decided = zip((json.dumps(value, default=str) for value in made.to_pylist()), reasons.to_pylist(), strict=True)
-            self.run.store.save_reasons(self.run.record.id, str(function.function), dict(zip(asked, decided, strict=True)), relations)
-        return pa.table({"digest": pa.array(asked, pa.string()), "reason": reasons.cast(pa.string())}), relations
+            self.run.store.save_reasons(self.run.record.id, str(function.function), dict(zip(made_for, decided, strict=True)), relations)
+        return pa.table({"digest": pa.array(made_for, pa.string()), "reason": reasons.cast(pa.string())}), relations
 
 
 def columns_of_calls(function: FunctionOperator, segment: MaterializedSegment) -> list[str]:
@@ -181,24 +185,8 @@ def _argument_names(function: FunctionOperator) -> dict[str, Any]:
     return names
 
 
-def _distinct(rows: pa.Table, width: int) -> tuple[pa.Table, pa.Table]:
-    """Distinct calls, and which stored rows made each: (number of the call, row number)."""
-    import pyarrow as pa
-
-    first: dict[str, int] = {}
-    tags: list[int] = []
-    positions: list[int] = []
-    for at, call in enumerate(zip(*(rows.column(i).to_pylist() for i in range(1, width)), strict=True)):
-        key = repr(call)
-        if key not in first:
-            first[key] = len(first)
-            positions.append(at)
-        tags.append(first[key])
-    table = pa.table({"lineage_tag": pa.array(tags, pa.int64()), "key_0": rows.column(0)})
-    return rows.take(pa.array(positions, pa.int64())), table
-
-
 def _table(names: list[str], inputs: list[Any], values: Any, reasons: Any) -> pa.Table:
+    import numpy as np
     import pyarrow as pa
 
     taken = set(names)
@@ -208,12 +196,7 @@ def _table(names: list[str], inputs: list[Any], values: Any, reasons: Any) -> pa
         taken.add(name)
         fixed[name] = column
     row = free_name("row", taken)
-    numbers = pa.array(range(len(values)), pa.int64())
-    return pa.table([numbers, *inputs, *fixed.values()], names=[row, *names, *fixed])
-
-
-def _digest(version: str, row: tuple[Any, ...]) -> str:
-    return hashlib.sha256(f"{version}\n{row!r}".encode()).hexdigest()
+    return pa.table([np.arange(len(values)), *inputs, *fixed.values()], names=[row, *names, *fixed])
 
 
 def _combined(column: Any) -> Any:

@@ -12,7 +12,7 @@ from airflow_lineage_provider.deriving.target import target_expression
 from airflow_lineage_provider.errors import InvalidTarget, ResultNotStored, SparkRequired
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.interval_columns import with_interval_types
-from airflow_lineage_provider.plan.lineage_keys import ROW
+from airflow_lineage_provider.plan.lineage_keys import ROW, AnyNumbers
 from airflow_lineage_provider.sources.files import CannotReadHere
 from airflow_lineage_provider.sources.time_limits import TimeLimit
 from airflow_lineage_provider.sql import PortabilityProblem
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from airflow_lineage_provider.deriving.asked_run import AskedRun
+    from airflow_lineage_provider.deriving.links import Numbers
     from airflow_lineage_provider.plan.expressions import Expression
     from airflow_lineage_provider.store import Materialization
 
@@ -84,21 +85,21 @@ def _of_files(run: AskedRun, result: Materialization, read: list[str], wanted: P
 
     within = TimeLimit.of(run.query_seconds)
     if wanted.where is None and not wanted.order:
-        numbers = run.tables.numbers_at(result, range(wanted.offset, wanted.offset + wanted.limit + 1))
+        numbers: AnyNumbers = run.tables.numbers_at(result, range(wanted.offset, wanted.offset + wanted.limit + 1))
     else:
         numbers = _looked_for(run, result, wanted, within)
     found = stored_files.rows(result, read, numbers, within)
     return found.take(pa.array(np.argsort(np.argsort(numbers))))
 
 
-def _looked_for(run: AskedRun, result: Materialization, wanted: PageWanted, within: TimeLimit) -> list[int]:
+def _looked_for(run: AskedRun, result: Materialization, wanted: PageWanted, within: TimeLimit) -> Numbers:
     """The numbers of the page's rows, and of one more. All rows are looked at for them: those of the pages around are found by the same
     look, which is kept (`StoredRows.in_order`).
     """
     condition = _condition(run, wanted)
     order = [Order(_sortable(run, result, name), descending) for name, descending in wanted.order]
 
-    def look(limit: int, offset: int) -> list[int]:
+    def look(limit: int, offset: int) -> Numbers:
         return StoredRows(run).in_order(TRUE if condition is None else condition, order, limit, offset, within)
 
     if wanted.limit > _PAGES:

@@ -13,7 +13,7 @@ from airflow_lineage_provider.deriving.named_by import named_by
 from airflow_lineage_provider.deriving.postgres_engine import stored_columns
 from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.plan.expression_walk import references
-from airflow_lineage_provider.plan.lineage_keys import ROW
+from airflow_lineage_provider.plan.lineage_keys import ROW, AnyNumbers
 from airflow_lineage_provider.rewrite.determinism import is_deterministic
 from airflow_lineage_provider.sources.files import CannotReadHere
 from airflow_lineage_provider.sources.kept import KEPT
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from airflow_lineage_provider.deriving.asked_run import AskedRun
+    from airflow_lineage_provider.deriving.links import Numbers
     from airflow_lineage_provider.plan.expressions import Attribute, Expression
     from airflow_lineage_provider.recording import RecordedPlan
     from airflow_lineage_provider.spark.rereading.restore import Restored
@@ -45,12 +46,12 @@ class RowSource(Protocol):
         """Whether the result's rows have the numbers that the run gave them."""
         ...
 
-    def read(self, segment: int, columns: Sequence[str], numbers: Sequence[int]) -> pa.Table:
+    def read(self, segment: int, columns: Sequence[str], numbers: AnyNumbers) -> pa.Table:
         """The rows with the given numbers, in the order of their numbers."""
         ...
 
-    def matching(self, condition: Expression, limit: int) -> list[int]:
-        """The numbers of at most ``limit`` rows of the result that meet a condition.
+    def matching(self, condition: Expression, limit: int) -> Numbers:
+        """The numbers of at most ``limit`` rows of the result that meet a condition, ascending.
 
         :raises SparkRequired: only Spark can evaluate it as the run would have, and there is no session.
         """
@@ -78,11 +79,11 @@ class StoredRows:
     def numbered_by_run(self) -> bool:
         return True
 
-    def read(self, segment: int, columns: Sequence[str], numbers: Sequence[int]) -> pa.Table:
+    def read(self, segment: int, columns: Sequence[str], numbers: AnyNumbers) -> pa.Table:
         known = self.at_hand.rows(columns, numbers) if segment == 0 else None
         return self.run.tables.rows(self._stored(segment), columns, numbers) if known is None else known
 
-    def matching(self, condition: Expression, limit: int) -> list[int]:
+    def matching(self, condition: Expression, limit: int) -> Numbers:
         result = self._stored(0)
         try:
             if result.in_files:
@@ -93,9 +94,9 @@ class StoredRows:
         text = _spark_text(condition, self.recorded)
         self.run.session.rest()
         found = self.run.on_demand.needed(needed).filter(result, lambda frame: frame.where(text).select(ROW).orderBy(ROW).limit(limit))
-        return [int(number) for number in found.column(0).to_pylist()]
+        return _numbers(found)
 
-    def in_order(self, condition: Expression, order: Sequence[Order], limit: int, offset: int, within: TimeLimit) -> list[int]:
+    def in_order(self, condition: Expression, order: Sequence[Order], limit: int, offset: int, within: TimeLimit) -> Numbers:
         """The numbers of rows of a result in files that meet a condition: so many after so many, in an order of stored columns.
 
         :raises PortabilityProblem: only Spark can evaluate the condition. :raises CannotReadHere: this process does not reach the files.
@@ -108,7 +109,7 @@ class StoredRows:
 
     def _in_files(
         self, condition: Expression, result: Materialization, limit: int, order: Sequence[Order], offset: int, within: TimeLimit
-    ) -> list[int]:
+    ) -> Numbers:
         self.run.session.rest()
         asked = {a.id for a in references(condition)}
         output = self.recorded.plan.output
@@ -119,15 +120,15 @@ class StoredRows:
         def look() -> pa.Table:
             import pyarrow as pa
 
-            return pa.table({ROW: pa.array(stored_files.matching(result, columns, where, limit, order, offset, within), pa.int64())})
+            return pa.table({ROW: stored_files.matching(result, columns, where, limit, order, offset, within)})
 
         # A target is asked about in several forms, and by several people, and the rows do not change; that they are there is looked at.
         stored_files.paths_of(result)
         key = (result.folder, where, tuple(columns), limit, tuple(order), offset)
         found = KEPT.found(key, look, within) if is_deterministic(condition) else look()
-        return [int(one) for one in found.column(0).to_pylist()]
+        return _numbers(found)
 
-    def _in_postgres(self, condition: Expression, result: Materialization, limit: int) -> list[int]:
+    def _in_postgres(self, condition: Expression, result: Materialization, limit: int) -> Numbers:
         where = where_stored(condition, self.recorded, result)
         started, session = time.perf_counter(), self.run.session
         numbers, few = session.matching(result, where, limit, self.at_hand.columns)
@@ -152,13 +153,13 @@ class RemadeRows:
     def numbered_by_run(self) -> bool:
         return 0 not in self.restored.frames
 
-    def read(self, segment: int, columns: Sequence[str], numbers: Sequence[int]) -> pa.Table:
+    def read(self, segment: int, columns: Sequence[str], numbers: AnyNumbers) -> pa.Table:
         if segment not in self.restored.frames:
             return self.stored.read(segment, columns, numbers)
         self.stored.run.session.rest()
         return self.restored.read(segment, columns, numbers)
 
-    def matching(self, condition: Expression, limit: int) -> list[int]:
+    def matching(self, condition: Expression, limit: int) -> Numbers:
         if self.numbered_by_run:
             return self.stored.matching(condition, limit)
         self.stored.run.session.rest()
@@ -173,6 +174,11 @@ def where_stored(condition: Expression, recorded: RecordedPlan, result: Material
     columns, names = stored_columns(result), dict(recorded.materialized[0].columns)
     spelled = {a.id: columns[names[a.id]] for a in recorded.plan.output}
     return lower_expression(condition, spelled, dialect="postgres", ansi=recorded.ansi)
+
+
+def _numbers(found: pa.Table) -> Numbers:
+    numbers: Numbers = found.column(0).to_numpy()
+    return numbers
 
 
 def _spark_text(condition: Expression, recorded: RecordedPlan) -> str:

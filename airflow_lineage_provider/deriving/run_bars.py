@@ -40,7 +40,7 @@ def bars_of_run(run: AskedRun, rows: ParquetRows, shown: Callable[[pa.Table], pa
     table, group = _table(run.recorded, rows)
     _check_bars(run, run.total or 0)
     with derivation(run, TRUE) as made:
-        numbers = sorted(made.rows.matching(TRUE, MOST_BARS + 1))
+        numbers = made.rows.matching(TRUE, MOST_BARS + 1)
         _check_bars(run, len(numbers))  # how many rows a result has is not always written down
         run.progress("tracing the rows of bars")
         found = made.lineage.between(RESULT, row_set_of(group)).backward(numbered_rows(RESULT, numbers))
@@ -55,7 +55,7 @@ def bars_of_run(run: AskedRun, rows: ParquetRows, shown: Callable[[pa.Table], pa
     values, order, columns = _bars(shown(result), in_none=len(at) < rows.count)
     codes = np.full(rows.count, len(values) - 1, np.int64)
     codes[at] = np.argsort(order)[tags]
-    of_result = ResultRows(run.record.id, tuple(order.tolist()), tuple(numbers[at] for at in order.tolist()), columns)
+    of_result = ResultRows(run.record.id, tuple(order.tolist()), tuple(numbers[order].tolist()), columns)
     # The second of two tables of one name is known by a number, too.
     tables = tuple(dict.fromkeys([table, group[0].source.relation.name]))
     return GivenBars(f"rows of run {run.record.id} of {run.record.pipeline}", values, codes, of_result, tables)

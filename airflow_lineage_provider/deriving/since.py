@@ -19,6 +19,7 @@ from airflow_lineage_provider.errors import EmptyTarget, InvalidTarget, NothingC
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.deriving.asked_run import AskedRun
+    from airflow_lineage_provider.deriving.links import Numbers
     from airflow_lineage_provider.deriving.rows import RowSource
     from airflow_lineage_provider.reasons.description import UdfDescription
 
@@ -62,7 +63,7 @@ class ChangedTarget:
         """What the rows meet."""
         return self.among.condition()
 
-    def numbers(self, rows: RowSource) -> list[int]:
+    def numbers(self, rows: RowSource) -> Numbers:
         """The numbers of the rows, ascending.
 
         :raises NothingChanged: there is none.
@@ -73,18 +74,18 @@ class ChangedTarget:
             self.run.progress(f"every row counts as changed: {why}")
         else:
             numbers = self._changed(numbers, rows)
-        if not numbers:
+        if not len(numbers):
             raise NothingChanged(f"there are no {self.asked}")
         return checked(numbers, self.asked, rows.recorded, self.limit, self.run.total)
 
-    def _changed(self, numbers: list[int], rows: RowSource) -> list[int]:
+    def _changed(self, numbers: Numbers, rows: RowSource) -> Numbers:
         self.run.progress(f"comparing with the rows of run {self.earlier.record.id}")
         chosen = chosen_target(self.earlier, EVERY_ROW if self.target is None else self.target, None, CANDIDATES)
         with derivation(self.earlier, chosen.condition()) as made:
             before = _matching(chosen, made.rows)
-            if not before or not numbers:
+            if not len(before) or not len(numbers):
                 return numbers
-            return [numbers[place] for place in places_without(result_rows(rows, numbers), result_rows(made.rows, before))]
+            return numbers[places_without(result_rows(rows, numbers), result_rows(made.rows, before))]
 
     def _every_row(self) -> str:
         """Why the rows need not be compared; empty where they must be."""
@@ -95,15 +96,17 @@ class ChangedTarget:
         return f"UDF {', '.join(others)} is not of the version that it was of in run {self.earlier.record.id}" if others else ""
 
 
-def _matching(target: Target, rows: RowSource) -> list[int]:
+def _matching(target: Target, rows: RowSource) -> Numbers:
     """The numbers of all rows that a target names.
 
     :raises TargetTooLarge: they are more than are compared in this process.
     """
+    import numpy as np
+
     try:
         return target.numbers(rows)
     except EmptyTarget:
-        return []
+        return np.empty(0, np.int64)
     except TargetTooLarge as problem:
         text = f"{target.asked} matches more rows than the {CANDIDATES:,} that are compared with another run's: narrow it"
         raise TargetTooLarge(text) from problem

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.deriving.derivation import Derivation
+    from airflow_lineage_provider.deriving.links import Numbers
     from airflow_lineage_provider.running.asked_sketches import Sketching
     from airflow_lineage_provider.running.carried_sketches import CarriedWithRun
     from airflow_lineage_provider.sketches.choice import ChosenColumn
@@ -171,7 +172,7 @@ def _behind(run: AskedRun, wanted: Mapping[int, ChosenColumn], most: int) -> dic
     return {leaf: one if one.parts else replace(one, parts=[empty[leaf]]) for leaf, one in found.items()}
 
 
-def _parts(made: Derivation) -> Iterator[list[int]]:
+def _parts(made: Derivation) -> Iterator[Numbers]:
     """The numbers of the result's rows, some at a time."""
     numbers = made.rows.matching(TRUE, _MOST_ROWS)
     for first in range(0, len(numbers), _ROWS_AT_ONCE):

@@ -121,7 +121,7 @@ class SourceReader:
 
     def _from_snapshot(self, source: RecordedSource, keys: pa.Table) -> pa.Table:
         stored = self.stored[f"source_{source.source.leaf}"]
-        return self.store.rows(stored, [ROW, *source.source.columns], keys.column(0).to_pylist())
+        return self.store.rows(stored, [ROW, *source.source.columns], keys.column(0).to_numpy())
 
     def _from_csv(self, source: RecordedSource, keys: pa.Table) -> pa.Table:
         if harmed([source], self.spark):

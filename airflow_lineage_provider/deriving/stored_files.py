@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    from airflow_lineage_provider.deriving.links import Numbers
+    from airflow_lineage_provider.plan.lineage_keys import AnyNumbers
     from airflow_lineage_provider.store import Materialization
 
 
@@ -95,7 +97,7 @@ def matching(
     order: Sequence[Order] = (),
     offset: int = 0,
     within: TimeLimit = NO_LIMIT,
-) -> list[int]:
+) -> Numbers:
     """The numbers of the first rows, after ``offset`` rows, that meet a condition of DuckDB's over these columns, the first of which is the
     rows' number: in this order, and then in that of their numbers.
 
@@ -107,10 +109,11 @@ def matching(
     sql = f"SELECT {number} FROM stored WHERE {where} ORDER BY {', '.join([*keys, number])} LIMIT {int(limit)} OFFSET {int(offset)}"
     views = {"stored": view(stored, [*dict.fromkeys([*columns, *(one.column for one in order)])], paths)}
     found = fetched(sql, views=views, tables={}, paths=paths, may_skip=may_skip(stored, columns), seconds=within.left())
-    return [int(one) for one in found.column(0).to_pylist()]
+    numbers: Numbers = found.column(0).to_numpy()
+    return numbers
 
 
-def rows(stored: Materialization, columns: Sequence[str], numbers: Sequence[int], within: TimeLimit = NO_LIMIT) -> pa.Table:
+def rows(stored: Materialization, columns: Sequence[str], numbers: AnyNumbers, within: TimeLimit = NO_LIMIT) -> pa.Table:
     """The rows with these numbers, in the order of their numbers: few of them by DuckDB, which decodes little beside them.
 
     :raises CannotReadHere, StoredRowsGone: as `paths_of`. :raises QueryTooSlow: they are not read ``within`` the time.

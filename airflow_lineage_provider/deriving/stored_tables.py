@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.deriving import stored_files
 from airflow_lineage_provider.errors import InvalidTarget, SparkRequired
-from airflow_lineage_provider.plan.lineage_keys import PARTITION_BITS, ROW
+from airflow_lineage_provider.plan.lineage_keys import PARTITION_BITS, ROW, AnyNumbers
 from airflow_lineage_provider.sources.files import CannotReadHere
 from airflow_lineage_provider.sources.time_limits import TimeLimit
 
@@ -38,7 +38,7 @@ class StoredTables:
         """The number of rows."""
         return self.reading.count(stored)
 
-    def rows(self, stored: Materialization, columns: Sequence[str], numbers: Sequence[int]) -> pa.Table:
+    def rows(self, stored: Materialization, columns: Sequence[str], numbers: AnyNumbers) -> pa.Table:
         """The rows with the given numbers, in the order of their numbers.
 
         :raises StoreError: a column is unknown, the run was dropped, or files are gone (`StoredRowsGone`).
@@ -70,7 +70,7 @@ class StoredTables:
         self.rest()
         return numbers_at(self.store.partitions(stored), positions)
 
-    def positions_of(self, stored: Materialization, numbers: Sequence[int]) -> list[int]:
+    def positions_of(self, stored: Materialization, numbers: AnyNumbers) -> list[int]:
         """The positions of rows that are there, by their numbers: the inverse of `numbers_at`, in the order of ``numbers``."""
         if not stored.in_files:
             return self.reading.positions_of(stored, numbers)
@@ -78,7 +78,7 @@ class StoredTables:
         return positions_of(self.store.partitions(stored), numbers)
 
 
-def positions_of(partitions: Sequence[tuple[int, int]], numbers: Sequence[int]) -> list[int]:
+def positions_of(partitions: Sequence[tuple[int, int]], numbers: AnyNumbers) -> list[int]:
     """The positions of rows, by their numbers, of partitions that have so many rows each, ascending.
 
     :raises InvalidTarget: a row is not there.

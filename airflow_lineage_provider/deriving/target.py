@@ -16,6 +16,7 @@ from airflow_lineage_provider.sql import parse_predicate
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from airflow_lineage_provider.deriving.links import Numbers
     from airflow_lineage_provider.deriving.rows import RowSource
 
 
@@ -99,7 +100,7 @@ class PredicateTarget:
         """What every row of the target meets: it goes down the plan where segments are made again."""
         return self._condition
 
-    def numbers(self, rows: RowSource) -> list[int]:
+    def numbers(self, rows: RowSource) -> Numbers:
         """The numbers of the rows, ascending.
 
         :raises EmptyTarget: there is none. :raises TargetTooLarge: there are more than the limit.
@@ -108,14 +109,16 @@ class PredicateTarget:
         return checked(rows.matching(self._condition, self._limit + 1), self.asked, rows.recorded, self._limit, self._total)
 
 
-def checked(numbers: list[int], asked: str, recorded: RecordedPlan, limit: int, total: int | None) -> list[int]:
+def checked(numbers: Numbers, asked: str, recorded: RecordedPlan, limit: int, total: int | None) -> Numbers:
     """The numbers, ascending.
 
     :raises EmptyTarget: there is none. :raises TargetTooLarge: there are more than ``limit``.
     """
+    import numpy as np
+
     known, asked = "" if total is None else f"{total:,} ", asked if len(asked) <= 1_000 else f"{asked[:1_000]}…"
-    if not numbers:
+    if not len(numbers):
         raise EmptyTarget(f"no row matches {asked}; the result has {known}rows with columns {', '.join(recorded.plan.names)}")
     if len(numbers) > limit:
         raise TargetTooLarge(f"{asked} matches more than {limit:,} of the result's {known}rows; narrow it, or raise max_rows (--max-rows)")
-    return sorted(numbers)
+    return np.sort(numbers)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.deriving.given_rows import Cells, given_rows
+from airflow_lineage_provider.deriving.links import different, joined
 from airflow_lineage_provider.deriving.listed import listed
 from airflow_lineage_provider.deriving.literals import has_literals, literal_of
 from airflow_lineage_provider.deriving.rows import RowSource, StoredRows, result_columns
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.deriving.derive import Target as ChosenTarget
+    from airflow_lineage_provider.deriving.links import Numbers
     from airflow_lineage_provider.deriving.stored_tables import StoredTables
     from airflow_lineage_provider.recording import RecordedPlan
     from airflow_lineage_provider.store import Materialization
@@ -82,19 +84,18 @@ class RowsTarget:
         """What the rows meet: all that constants can say of them."""
         return self._given.condition()
 
-    def numbers(self, rows: RowSource) -> list[int]:
+    def numbers(self, rows: RowSource) -> Numbers:
         """The numbers of the rows, ascending.
 
         :raises EmptyTarget, TargetTooLarge, SparkRequired: as `target.PredicateTarget.numbers`.
         """
-        found: set[int] = set()
-        if self._given.plain is not None:
-            found.update(rows.matching(self._given.plain, self._limit + 1))
+        plain = self._given.plain
+        found = [] if plain is None else [rows.matching(plain, self._limit + 1)]
         for condition, cells in self._given.compared:
             numbers = rows.matching(condition, CANDIDATES)
             refuse_too_many(len(numbers), self.asked)
-            found.update(_alike(cells, rows, numbers))
-        return checked(sorted(found), self.asked, rows.recorded, self._limit, self._total)
+            found.append(_alike(cells, rows, numbers))
+        return checked(different(joined(found)), self.asked, rows.recorded, self._limit, self._total)
 
 
 def refuse_too_many(candidates: int, asked: str) -> None:
@@ -117,12 +118,14 @@ class PositionTarget:
                 f"the run did not store its result (strategy {strategy}), and rows that are made again have no positions: ask by a "
                 "predicate or by values, or run the pipeline with another strategy"
             )
+        import numpy as np
+
         wanted = positions_of(at)
         if len(wanted) > limit:
             raise TargetTooLarge(f"{len(wanted):,} positions are more than {limit:,} rows; name fewer, or raise max_rows (--max-rows)")
         self.asked = positions_text(wanted)
         self._recorded, self._stored, self._store = recorded, stored, store
-        self._found = store.numbers_at(stored, wanted)
+        self._found: Numbers = np.array(store.numbers_at(stored, wanted), np.int64)
         if len(self._found) < len(wanted):
             rows = store.count(stored)
             has = f"{rows:,} rows, at positions 0 to {rows - 1:,}" if rows else "no rows"
@@ -134,7 +137,7 @@ class PositionTarget:
         found = self._store.rows(self._stored, list(dict.fromkeys(columns)), self._found)
         return listed([(a, found.column(name)) for a, name in zip(self._recorded.plan.output, columns, strict=True)])
 
-    def numbers(self, rows: RowSource) -> list[int]:
+    def numbers(self, rows: RowSource) -> Numbers:
         """The numbers of the rows, ascending."""
         return self._found
 
@@ -158,12 +161,14 @@ class NumbersTarget:
         """:raises TargetTooLarge: they are more than the limit. :raises InvalidTarget: one is not there.
         :raises ResultNotStored: rows that are made again have other numbers.
         """
+        import numpy as np
+
         if stored is None or 0 not in recorded.materialized:
             raise ResultNotStored("the run did not store its result: rows that are made again have other numbers")
         if len(given.numbers) > limit:
             raise TargetTooLarge(f"{len(given.numbers):,} rows are more than {limit:,}; name fewer, or raise max_rows (--max-rows)")
         self.asked = given.asked or positions_text(given.positions)
-        self._recorded, self._numbers = recorded, sorted(set(given.numbers))
+        self._recorded, self._numbers = recorded, np.unique(np.array(given.numbers, np.int64))
         self._rows = store.rows(stored, [*dict.fromkeys(_columns_of(recorded))], self._numbers)
         if self._rows.num_rows < len(self._numbers):
             raise InvalidTarget("the result has no row of one of these numbers")
@@ -173,12 +178,12 @@ class NumbersTarget:
         output = self._recorded.plan.output
         return listed([(a, self._rows.column(name)) for a, name in zip(output, _columns_of(self._recorded), strict=True)])
 
-    def numbers(self, rows: RowSource) -> list[int]:
+    def numbers(self, rows: RowSource) -> Numbers:
         """The numbers of the rows, ascending."""
         return self._numbers
 
 
-def lasting_numbers(target: ChosenTarget, run: AskedRun) -> list[int]:
+def lasting_numbers(target: ChosenTarget, run: AskedRun) -> Numbers:
     """The numbers of a target's rows, ascending: those that they have whenever they are asked for.
 
     :raises ResultNotStored: rows that are made again have others. :raises EmptyTarget, TargetTooLarge: as `Target.numbers`.
@@ -269,15 +274,16 @@ def _beyond(row: Cells) -> Cells:
     return tuple((a, value) for a, value in row if not has_literals(a.type))
 
 
-def _alike(cells: Cells, rows: RowSource, numbers: list[int]) -> list[int]:
+def _alike(cells: Cells, rows: RowSource, numbers: Numbers) -> Numbers:
     """Those of the rows that have these values."""
-    if not numbers:
-        return []
+    if not len(numbers):
+        return numbers
     columns = result_columns(rows, [a for a, _ in cells])
     found = rows.read(0, [ROW, *dict.fromkeys(columns)], numbers)
     values = {a.id: found.column(name) for (a, _), name in zip(cells, columns, strict=True)}
     alike = rows_alike(cells, values, found.num_rows)
-    return [int(found.column(ROW)[at].as_py()) for at in alike]
+    found_numbers: Numbers = found.column(ROW).to_numpy()
+    return found_numbers[alike]
 
 
 def rows_alike(cells: Cells, columns: Mapping[int, pa.ChunkedArray], rows: int) -> list[int]:

@@ -123,4 +123,4 @@ def _rows_asked(run: AskedRun, target: Any, at: Any, limit: int) -> tuple[str, R
     with derivation(run, chosen.condition()) as made:
         run.progress("finding the target rows")
         numbers = chosen.numbers(made.rows)
-    return chosen.asked, RowNumbers(tuple(numbers), tuple(run.tables.positions_of(run.stored["result"], numbers)))
+    return chosen.asked, RowNumbers(tuple(numbers.tolist()), tuple(run.tables.positions_of(run.stored["result"], numbers)))

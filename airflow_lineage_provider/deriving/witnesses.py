@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.values import count
@@ -81,15 +81,16 @@ def _check_captured(run: AskedRun, lazy: bool) -> None:
         )
 
 
-def _found(made: Derivation, numbers: Sequence[int]) -> tuple[FoundWitnesses, str]:
+def _found(made: Derivation, numbers: Numbers) -> tuple[FoundWitnesses, str]:
     """The witnesses of rows of the result, and who gave them."""
+    import numpy as np
     import pyarrow as pa
 
     captured = looked_up(made.run) if made.recorded is made.run.recorded else None
     if captured is not None and captured.index.witnesses is not None:
         return looked_up_witnesses(captured, captured.index.witnesses, numbers), f"{INDEX}witnesses"
     tracer = WitnessTracer(run=made.recorded.traced, executor=made.executor)
-    target = pa.table({TAG: pa.array(range(len(numbers)), pa.int64()), "key_0": pa.array(numbers, pa.int64())})
+    target = pa.table({TAG: np.arange(len(numbers)), "key_0": numbers})
     found = tracer.of_result(target)
     return found, f"lazy: {', '.join(sorted(tracer.engines))}"
 

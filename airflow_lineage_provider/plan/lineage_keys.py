@@ -7,16 +7,25 @@ value, which cannot tell duplicates apart and has to join again what the run has
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 from typing import Literal as OneOf
 
 from airflow_lineage_provider.plan.expressions import Attribute
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 ROW = "lineage_row_number"
 """The row-number column of every materialization."""
 
 PARTITION_BITS = 33
 """Spark numbers the rows of partition p from p · 2³³ (`monotonically_increasing_id`)."""
+
+AnyNumbers: TypeAlias = "Sequence[int] | npt.NDArray[np.int64]"
+"""Numbers of rows: an array, where there may be many."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.errors import InvalidOption
 from airflow_lineage_provider.profiling.dependency import Dependency
-from airflow_lineage_provider.tracing.key_index import KeyIndex, comparable, placed
+from airflow_lineage_provider.tracing.key_index import KeyIndex, placed
+from airflow_lineage_provider.tracing.value_codes import with_one_nan
 from airflow_lineage_provider.words import ProfileMethod, ProfileNulls
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ def _by_groups(table: pa.Table, one: Dependency, taken: npt.NDArray[np.bool_]) -
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    left, right = ([comparable(table.column(name)) for name in names] for names in (one.determinant, one.dependent))
+    left, right = ([with_one_nan(table.column(name)) for name in names] for names in (one.determinant, one.dependent))
     keys = [f"a{i}" for i in range(len(left))]
     part = pa.table([*left, *right], names=[*keys, *(f"b{i}" for i in range(len(right)))]).filter(pa.array(taken))
     pairs = part.group_by(part.column_names, use_threads=False).aggregate([([], "count_all")])

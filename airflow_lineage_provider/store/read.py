@@ -18,6 +18,8 @@ from airflow_lineage_provider.store.sqltext import identifier
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from airflow_lineage_provider.plan.lineage_keys import AnyNumbers
+
 FEW = 100
 """So many numbers are written one by one, and so many rows are read where they are looked for."""
 _RANGES = 8
@@ -88,7 +90,7 @@ def _order(one: str | Order, layout: Layout) -> str:
     return f"{layout.sql_column(one.column)} {'DESC' if one.descending else 'ASC'} NULLS LAST"
 
 
-def numbered(layout: Layout, row: str, numbers: Sequence[int]) -> str:
+def numbered(layout: Layout, row: str, numbers: AnyNumbers) -> str:
     """The condition that a row's number is one of these."""
     return _among(layout.sql_column(row), numbers)
 
@@ -100,7 +102,7 @@ def at_positions(table: str, layout: Layout, row: str, positions: Sequence[int])
     return f"{number} IN (SELECT number FROM ({ranked}) AS ranked WHERE {_among('place', positions)})"
 
 
-def _among(value: str, numbers: Sequence[int]) -> str:
+def _among(value: str, numbers: AnyNumbers) -> str:
     """The condition that a value is one of these numbers: in one constant, which is parsed faster than a list of thousands, or, where they
     are many without gaps, between two.
     """

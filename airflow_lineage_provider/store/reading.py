@@ -14,7 +14,11 @@ from airflow_lineage_provider.store.materialization import Materialization
 from airflow_lineage_provider.store.read import FEW, Order, at_positions, first_few_sql, numbered, row_column, select_sql
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
+
+    from airflow_lineage_provider.plan.lineage_keys import AnyNumbers
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ class Reading(ABC):
         with store_errors(f"reading {materialization.name!r} in {redact(self.url)}"):
             return from_storage(self.fetch(sql), materialization.layout, names)
 
-    def rows(self, materialization: Materialization, columns: Sequence[str], numbers: Sequence[int]) -> pa.Table:
+    def rows(self, materialization: Materialization, columns: Sequence[str], numbers: AnyNumbers) -> pa.Table:
         """The rows of a materialization with the given numbers, in the order of their numbers.
 
         :raises StoreError: a column is unknown, or the run was dropped.
@@ -77,7 +81,7 @@ class Reading(ABC):
 
     def matching(
         self, materialization: Materialization, where: str, limit: int, columns: Sequence[str] = ()
-    ) -> tuple[list[int], pa.Table | None]:
+    ) -> tuple[npt.NDArray[np.int64], pa.Table | None]:
         """The numbers of the first rows that meet a condition, ascending, at most ``limit``; where they are few, with their ``columns``.
 
         :param where: as in `read`.
@@ -90,7 +94,7 @@ class Reading(ABC):
         sql = first_few_sql(materialization.table, materialization.layout, row, names, where, limit)
         with store_errors(f"reading {materialization.name!r} in {redact(self.url)}"):
             found = self.fetch(sql)
-            numbers = from_storage(found, materialization.layout, [row]).column(0).to_pylist()
+            numbers = from_storage(found, materialization.layout, [row]).column(0).to_numpy()
             few = from_storage(found, materialization.layout, names) if columns and len(numbers) <= FEW else None
         return numbers, few
 
@@ -104,7 +108,7 @@ class Reading(ABC):
         found = self.read(materialization, [row], where, order_by=[row])
         return [int(number) for number in found.column(0).to_pylist()]
 
-    def positions_of(self, materialization: Materialization, numbers: Sequence[int]) -> list[int]:
+    def positions_of(self, materialization: Materialization, numbers: AnyNumbers) -> list[int]:
         """The positions of rows with these numbers, in the order of ``numbers``: how many rows have a smaller one.
 
         :raises StoreError: the run was dropped.

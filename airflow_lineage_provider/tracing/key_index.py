@@ -1,15 +1,15 @@
 """Which rows of a table have which keys, found by whole columns: behind a target there may be millions of source rows.
 
-Keys are equal as Spark joins them null-safely: NULL is a value like others, NaN is one value, and -0.0 is 0.0. Arrays and structs, which
-Arrow does not tell apart by itself, are compared by their texts.
+Keys are equal as Spark joins them null-safely (`tracing.value_codes`): NULL is a value like others, NaN is one value, and -0.0 is 0.0.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from airflow_lineage_provider.tracing.value_codes import Codes, coded, together
 
 if TYPE_CHECKING:
     import numpy as np
@@ -87,46 +87,12 @@ class KeyIndex:
         """A number for each row: the same for the same key."""
         return self.numbered(self.keys.slice(0, 0))[0]
 
-    def tuples(self) -> list[Key]:
-        """The rows' keys as they can be looked up one by one, where there are few."""
-        return key_tuples(self.keys)
-
     def numbered(self, keys: pa.Table) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
         """A number below the third for each row, and for each key asked for: the same for the same."""
-        import numpy as np
-
         rows = self.keys.num_rows
-        codes, many = np.zeros(rows + keys.num_rows, np.int64), 1
-        for own, theirs in zip(self.keys.columns, keys.columns, strict=True):
-            part, parts = _numbered(own, theirs)
-            # Both are below the number of rows, of which no table of this machine has 2³¹.
-            codes, many = (part, parts) if many == 1 else _dense(codes * parts + part)
-        return codes[:rows], codes[rows:], many
-
-
-def same_bits(columns: Sequence[pa.ChunkedArray], rows: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """A number below n for each of the rows of columns, the same only for rows that nothing tells apart, and for each number the first row
-    that has it. (-0.0 is not 0.0 here; rows with arrays, maps or structs in them are all taken for different ones.)
-    """
-    import numpy as np
-    import pyarrow as pa
-
-    if any(pa.types.is_nested(column.type) for column in columns):
-        return np.arange(rows), np.arange(rows)
-    if not columns:
-        return np.zeros(rows, np.int64), np.zeros(min(rows, 1), np.int64)
-    told = pa.table([_bits(column) for column in columns], names=[str(at) for at in range(len(columns))])
-    _, first, number = np.unique(KeyIndex(told).number, return_index=True, return_inverse=True)
-    return number, first
-
-
-def _bits(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    import pyarrow as pa
-
-    if not pa.types.is_floating(column.type):
-        return column
-    kind = {2: pa.int16(), 4: pa.int32(), 8: pa.int64()}[column.type.bit_width // 8]
-    return pa.chunked_array([chunk.view(kind) for chunk in column.chunks], kind)
+        pairs = zip(self.keys.columns, keys.columns, strict=True)
+        found = together((_numbered(own, theirs) for own, theirs in pairs), rows + keys.num_rows)
+        return found.number[:rows], found.number[rows:], found.many
 
 
 def key_tuples(keys: pa.Table) -> list[Key]:
@@ -134,50 +100,17 @@ def key_tuples(keys: pa.Table) -> list[Key]:
     return list(zip(*(_hashable(column) for column in keys.columns), strict=True))
 
 
-def _numbered(left: pa.ChunkedArray, right: pa.ChunkedArray) -> tuple[npt.NDArray[np.int64], int]:
-    """A number for each value of two columns, one below the other, and how many there are."""
+def _numbered(left: pa.ChunkedArray, right: pa.ChunkedArray) -> Codes:
+    """A number for each value of two columns, one below the other."""
+    import numpy as np
     import pyarrow as pa
 
     try:
-        column = pa.chunked_array([*left.chunks, *right.cast(left.type).chunks], left.type)
-        return _encoded(comparable(column))
+        return coded(pa.chunked_array([*left.chunks, *right.cast(left.type).chunks], left.type))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
         known: dict[Any, int] = {}
         numbers = [known.setdefault(value, len(known)) for column in (left, right) for value in _hashable(column)]
-        return _array(numbers), max(len(known), 1)
-
-
-def comparable(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The column with one NaN and one zero."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if not pa.types.is_floating(column.type):
-        return column
-    zero = pa.scalar(0.0, column.type)
-    return pc.if_else(pc.is_nan(column), pa.scalar(math.nan, column.type), pc.add(column, zero))
-
-
-def _encoded(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int64], int]:
-    import pyarrow as pa
-
-    if pa.types.is_nested(column.type):
-        raise pa.ArrowNotImplementedError("arrays and structs are compared by their texts")
-    found = column.combine_chunks().dictionary_encode(null_encoding="encode")
-    found = found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
-    return found.indices.to_numpy(zero_copy_only=False).astype("int64"), max(len(found.dictionary), 1)
-
-
-def _dense(codes: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], int]:
-    import pyarrow as pa
-
-    return _encoded(pa.chunked_array([pa.array(codes)]))
-
-
-def _array(numbers: list[int]) -> npt.NDArray[np.int64]:
-    import numpy as np
-
-    return np.array(numbers, np.int64)
+        return Codes(np.array(numbers, np.int64), max(len(known), 1))
 
 
 def _hashable(column: pa.ChunkedArray) -> list[Any]:

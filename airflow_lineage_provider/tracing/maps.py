@@ -6,17 +6,18 @@ which rows of its output rows of its input stand behind (`LineageMap.forward`, t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 from typing import Literal as OneOf
 
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
 from airflow_lineage_provider.tracing.reserved import TAG
+from airflow_lineage_provider.tracing.value_codes import same_bits
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from airflow_lineage_provider.plan.lineage_keys import AnyNumbers
     from airflow_lineage_provider.tracing.trace import Trace
 
 
@@ -54,19 +55,21 @@ class Rows:
         return distinct_rows(self.keys.drop_columns([TAG]))
 
 
-def numbered_rows(of: RowSet, numbers: Sequence[int]) -> Rows:
+def numbered_rows(of: RowSet, numbers: AnyNumbers) -> Rows:
     """Rows of a segment by their numbers, tagged from 0 in the order in which they are given."""
+    import numpy as np
     import pyarrow as pa
 
-    tags = pa.array(range(len(numbers)), pa.int64())
+    tags = pa.array(np.arange(len(numbers)))
     return Rows(of=of, keys=pa.table({TAG: tags, "key_0": pa.array(numbers, pa.int64())}))
 
 
 def tagged_rows(of: RowSet, keys: pa.Table) -> Rows:
     """Rows of a source by their lineage keys (``key_0`` …), tagged from 0 in the order in which they are given."""
+    import numpy as np
     import pyarrow as pa
 
-    return Rows(of=of, keys=keys.add_column(0, TAG, pa.array(range(keys.num_rows), pa.int64())))
+    return Rows(of=of, keys=keys.add_column(0, TAG, pa.array(np.arange(keys.num_rows))))
 
 
 class LineageMap(Protocol):
@@ -115,10 +118,7 @@ def distinct_rows(table: pa.Table) -> pa.Table:
     if not any(pa.types.is_nested(column.type) for column in table.schema):
         return table.group_by(table.column_names, use_threads=False).aggregate([])
     # Arrow does not group by arrays or structs.
-    seen: dict[str, int] = {}
-    for number, row in enumerate(zip(*(column.to_pylist() for column in table.columns), strict=True)):
-        seen.setdefault(repr(row), number)
-    return table.take(list(seen.values()))
+    return table.take(pa.array(same_bits(table.columns, table.num_rows)[1]))
 
 
 _MANY = 10_000

@@ -115,9 +115,10 @@ def _values_of(term: Expression, positions: Mapping[int, int], target: pa.Table)
     column, copy = (one, other) if other.id in positions else (other, one)
     if copy.id not in positions or column.id in positions or column.type != copy.type or column.type not in _PLAINLY_SAID:
         return None
-    values = target.column(positions[copy.id]).unique().to_pylist()
-    if len(values) > MOST_VALUES:
+    different = target.column(positions[copy.id]).unique()
+    if len(different) > MOST_VALUES:
         return None
+    values = different.to_pylist()
     literals = tuple(
         Cast(child=Literal(value=str(value).lower() if value in (True, False) and column.type == "boolean" else str(value), type="string"),
              type=column.type)

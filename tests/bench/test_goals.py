@@ -101,7 +101,13 @@ TO_REACH = {
         "one of 100 million stored rows, in files, s",
         "one of 100 million stored rows, in files, ids in any order, s",
     ],
-    "bounded memory": ["memory of an answer as a stream, however many source rows, MB"],
+    "bounded memory": [
+        "memory of an answer as a stream, however many source rows, MB",
+        "memory of an explanation as a stream, however many source rows, MB",
+        "memory of an answer at once, of a million source rows, MB",
+        "an answer with very many source rows at once ÷ a join by hand in DuckDB, CPU",
+        "an answer with very many source rows as a stream ÷ a join by hand in DuckDB, CPU",
+    ],
     "a batch of a stream a second, a few statements": ["a batch of a stream, s", "a batch of a stream: statements"],
     "growth": ["growth of a run with columns, operators, UDFs, partitions"],
 }

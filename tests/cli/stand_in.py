@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
 from airflow_lineage_provider.answers.descendants import Descendants
 from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
+from airflow_lineage_provider.answers.explanation_stream import ExplanationStream
 from airflow_lineage_provider.answers.impact import Impact
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.answers.storage import RecordedUdf, SegmentNotStored, StoredTable
@@ -97,6 +99,11 @@ class FakeRun:
         if needs_spark:
             FakeLineage.calls.append(("goes on with", self.lineage.start_spark(needs_spark)))
         return explanation()
+
+    def explain_stream(self, target: Any = None, *, progress: Any = None, **options: Any) -> ExplanationStream:
+        FakeLineage.calls.append(("explain_stream", self.id, target, options))
+        parts = (replace(explanation(), asked=f"judge = 'Reject': rows {row} to {row} of 2") for row in (1, 2))
+        return ExplanationStream(asked="judge = 'Reject'", parts=parts)
 
     def backward(self, rows: Any = None, table: str | None = None, *, progress: Any = None, **options: Any) -> Any:
         FakeLineage.calls.append(("backward", self.id, rows, table, options))

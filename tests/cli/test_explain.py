@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 
 from airflow_lineage_provider.cli import main
@@ -69,6 +70,27 @@ def test_a_target_of_rows(calls: list[tuple[Any, ...]], capfd: pytest.CaptureFix
     for wrong in ("[1]", "[{]"):
         assert main(["explain", "run-1", wrong]) == 2
     assert "not a list of rows" in capfd.readouterr().err
+
+
+def test_a_stream_is_written_into_a_folder(calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "latest", "true", "--max-rows", "5", "--stream", "why", "--hide", "name"]) == 0
+    options = {"at": None, "max_rows": 5, "difference": "control", "subqueries": "partners", "across": True}
+    assert named(calls, "explain_stream") == [("explain_stream", "latest", "true", options)]
+    assert not named(calls, "explain")
+    out = capfd.readouterr()
+    assert "source.client: 2 rows" in out.out
+    assert "written to why" in out.out
+    contents = json.loads(Path("why/tables.json").read_text())
+    assert contents["asked"] == "judge = 'Reject'"
+    rows = pa.ipc.open_stream(Path("why", contents["tables"]["source.client"]["file"]).read_bytes()).read_all()
+    assert rows.to_pylist() == [{"id": "0002"}] * 2
+    assert main(["explain", "latest", "true", "--stream", "why"]) == 2
+    assert "folder why is not empty" in capfd.readouterr().err
+    assert main(["explain", "latest", "true", "--stream", "other", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["rows"]["target"] == 2
+    for other in (["--verify"], ["--html", "why.html"], ["--since", "run-0"], ["--cells"]):
+        assert main(["explain", "latest", "true", "--stream", "third", *other]) == 2
+        assert f"--stream gives an answer in parts, and {other[0]} is of one as a whole" in capfd.readouterr().err
 
 
 def test_the_page_is_written_and_said(calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Lineage, Run
-from airflow_lineage_provider.deriving import lineage_stream
+from airflow_lineage_provider.deriving import lineage_stream, part_sizes
 from airflow_lineage_provider.errors import AnswerTooLarge, EmptyTarget, InvalidOption, InvalidTarget, SourceUnavailable
 from airflow_lineage_provider.store import Store
 
@@ -40,13 +40,15 @@ def test_all_at_once_and_part_by_part(run: Run, monkeypatch: pytest.MonkeyPatch)
     ids = found.rows.column("id").to_pylist()
     whole = sorted((link["asked"], ids[link["row"]]) for link in found.links.to_pylist())
     assert len(whole) == 40
-    for first_part, links in ((64, 1_000_000), (1, 8), (3, 1)):
-        monkeypatch.setattr(lineage_stream, "_FIRST_PART", first_part)
-        monkeypatch.setattr(lineage_stream, "_LINKS", links)
+    for first_part, links, size in ((64, 1_000_000, 2**20), (1, 8, 2**20), (3, 1, 2**20), (4, 100, 40), (2, 100, 1)):
+        monkeypatch.setattr(part_sizes, "FIRST", first_part)
+        monkeypatch.setattr(part_sizes, "LINKS", links)
+        monkeypatch.setattr(part_sizes, "BYTES", size)
+        monkeypatch.setattr(lineage_stream, "BYTES", size)
         stream = run.backward_batches("n > 0", table="SOLD", batch_rows=3)
         assert (stream.table, stream.schema.names) == ("sold", ["asked_2", "id", "shop", "asked"])
         read = stream.reader().read_all()
-        assert max(len(batch) for batch in read.to_batches()) == 3
+        assert max(len(batch) for batch in read.to_batches()) == (3 if size > 40 else 2 if size == 40 else 1)
         assert read.column("asked_2").to_pylist() == sorted(read.column("asked_2").to_pylist())
         assert sorted(zip(read.column("asked_2").to_pylist(), read.column("id").to_pylist(), strict=True)) == whole
         assert all(row["asked"] == f"text {row['id']}" for row in read.to_pylist())

@@ -67,7 +67,7 @@ def test_pages_around_are_found_by_one_look(both: tuple[Run, Run], monkeypatch: 
     looks: list[tuple[int, int]] = []
     matching = stored_files.matching
 
-    def told(stored: Any, columns: Any, where: str, limit: int, order: Any, offset: int, within: Any) -> list[int]:
+    def told(stored: Any, columns: Any, where: str, limit: int, order: Any, offset: int, within: Any) -> Any:
         looks.append((limit, offset))
         return matching(stored, columns, where, limit, order, offset, within)
 

@@ -39,7 +39,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Materialization:
 
 
 def look(stored: Materialization, within: TimeLimit) -> list[int]:
-    return stored_files.matching(stored, [ROW, "n"], "n % 3 = 1", 3, [Order("n", True)], within=within)
+    return list(stored_files.matching(stored, [ROW, "n"], "n % 3 = 1", 3, [Order("n", True)], within=within))
 
 
 def test_a_look_through_many_rows_is_ended(large: Materialization) -> None:

@@ -153,7 +153,6 @@ class Across:
         self._pending.setdefault(run_id, []).append(back)
 
     def _derive(self, run_id: str, batches: list[ReadBack]) -> None:
-        import numpy as np
 
         rows = sum(len(batch.at) for batch in batches)
         pipeline = self._made(run_id, batches[0]).pipeline
@@ -174,7 +173,7 @@ class Across:
             return
         for batch, matches in zip(batches, target.matches, strict=True):
             if len(matches.asked):
-                place, position = same(matches.row, np.array(derived.numbers, np.int64))
+                place, position = same(matches.row, derived.numbers)
                 crossing = self._steps[batch.reader].crossings[batch.table]
                 crossing.onward[run_id] = batch.at[matches.asked[place]], position
         self._enter(run_id, Step(derived=derived, table=batches[0].table))

@@ -57,15 +57,15 @@ class OutputRows:
         """What all of these rows meet, and few others."""
         return disjunction(tuple(batch.condition(batch.rows) for batch in self._batches)) or TRUE
 
-    def numbers(self, rows: RowSource) -> list[int]:
+    def numbers(self, rows: RowSource) -> Numbers:
         """The numbers of the rows that were found.
 
         :raises EmptyTarget: none was. :raises SparkRequired: only Spark can find them, and there is no session.
         """
 
         self.matches = [batch.found(rows) for batch in self._batches]
-        found: list[int] = different(joined([matches.row for matches in self.matches])).tolist()
-        if not found:
+        found = different(joined([matches.row for matches in self.matches]))
+        if not len(found):
             raise EmptyTarget(f"none of {self.asked} is in the result as it was read")
         return found
 
@@ -114,17 +114,17 @@ class _Batch:
         """Rows whose number is known, and whose values are those of the result's row of that number."""
 
         known = self.rows[self.hints != UNKNOWN]
-        return self._same(rows, known, different(self.hints[known]).tolist(), self.hints[known])
+        return self._same(rows, known, different(self.hints[known]), self.hints[known])
 
-    def _like(self, rows: RowSource, rest: Numbers, numbers: list[int]) -> Places:
+    def _like(self, rows: RowSource, rest: Numbers, numbers: Numbers) -> Places:
         """Every row of the result with the same values."""
         return self._same(rows, rest, numbers, None)
 
-    def _same(self, rows: RowSource, asked: Numbers, numbers: list[int], hints: Numbers | None) -> Places:
+    def _same(self, rows: RowSource, asked: Numbers, numbers: Numbers, hints: Numbers | None) -> Places:
         """Of rows that are asked about, those of the result among ``numbers`` with their values, and, where given, with their numbers."""
         import pyarrow as pa
 
-        found = self._stored(rows, numbers) if numbers and len(asked) else None
+        found = self._stored(rows, numbers) if len(numbers) and len(asked) else None
         if found is None:
             return Places(asked[:0], asked[:0])
         stored, number = found
@@ -134,7 +134,7 @@ class _Batch:
         places = KeyIndex(_table(stored)).places(_table(own))
         return Places(asked[places.asked], number[places.row])
 
-    def _stored(self, rows: RowSource, numbers: list[int]) -> tuple[list[pa.ChunkedArray], Numbers] | None:
+    def _stored(self, rows: RowSource, numbers: Numbers) -> tuple[list[pa.ChunkedArray], Numbers] | None:
         """The values of rows of the result, and their numbers; None where they do not have the types that they are said to have."""
         columns = result_columns(rows, [a for a, _ in self.columns])
         found = rows.read(0, [ROW, *dict.fromkeys(columns)], numbers)

@@ -61,7 +61,7 @@ class StoredOutputs:
         if not known.any():
             return None
         at, numbers = places.at[known], places.number[known]
-        found = self._tables.rows(stored, [ROW, *dict.fromkeys(columns)], numbers.tolist())
+        found = self._tables.rows(stored, [ROW, *dict.fromkeys(columns)], numbers)
         read, row = same(found.column(ROW).to_numpy(), numbers)
         found, keys = found.take(read), keys.take(at[row])
         types = [to_arrow(a.type) for a in source.source.output]

@@ -19,8 +19,8 @@ from airflow_lineage_provider.plan.text import expression_text
 from airflow_lineage_provider.tracing.forward.columns import child_of
 from airflow_lineage_provider.tracing.forward.dropped import Judged, Partners, excluding, judged, partners, seen_by, source_keys
 from airflow_lineage_provider.tracing.forward.plans import Forward, ForwardPlan, Place
-from airflow_lineage_provider.tracing.key_index import same_bits
 from airflow_lineage_provider.tracing.reserved import GIVEN
+from airflow_lineage_provider.tracing.value_codes import same_bits
 
 if TYPE_CHECKING:
     import pyarrow as pa

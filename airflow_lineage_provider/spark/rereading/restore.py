@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from airflow_lineage_provider.errors import SourceUnavailable, TracingError
 from airflow_lineage_provider.plan.expressions import Expression
-from airflow_lineage_provider.plan.lineage_keys import ROW
+from airflow_lineage_provider.plan.lineage_keys import ROW, AnyNumbers
 from airflow_lineage_provider.recording import RecordedPlan
 from airflow_lineage_provider.spark.arrow_border import to_arrow
 from airflow_lineage_provider.spark.executing.run import numbered, under_settings
@@ -31,6 +31,8 @@ from airflow_lineage_provider.tracing.push_down import restricted
 from airflow_lineage_provider.tracing.strategies import needed_for_tracing
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
@@ -50,15 +52,15 @@ class Restored:
     frames: Mapping[int, DataFrame]
     tables: Mapping[int, LeafTable]
 
-    def read(self, number: int, columns: Sequence[str], rows: Sequence[int]) -> pa.Table:
+    def read(self, number: int, columns: Sequence[str], rows: AnyNumbers) -> pa.Table:
         """Rows by number, in the order of their numbers.
 
         :raises TracingError: one of the numbers is not there (any more).
         """
-        chosen = self.frames[number].where(F.col(ROW).isin(list(rows))).orderBy(ROW)
+        chosen = self.frames[number].where(F.col(ROW).isin([int(row) for row in rows])).orderBy(ROW)
         with under_settings(chosen.sparkSession, {}), spark_errors("reading rows that were made again"):
             found = to_arrow(columns_named(chosen, columns))
-        wanted = {row for row in rows if row >= 0}
+        wanted = {int(row) for row in rows if row >= 0}
         if found.num_rows != len(wanted):
             raise TracingError(
                 f"{len(wanted):,} rows of segment {number} were made again for this answer, and {found.num_rows:,} are still there: Spark "
@@ -66,11 +68,12 @@ class Restored:
             )
         return found
 
-    def matching(self, number: int, condition: str, limit: int) -> list[int]:
+    def matching(self, number: int, condition: str, limit: int) -> npt.NDArray[np.int64]:
         """The numbers of at most ``limit`` rows that meet a condition (Spark's SQL)."""
         with under_settings(self.frames[number].sparkSession, {}), spark_errors("finding the target rows"):
             found = self.frames[number].where(condition).select(ROW).orderBy(ROW).limit(limit).toArrow()
-        return [int(one) for one in found.column(0).to_pylist()]
+        numbers: npt.NDArray[np.int64] = found.column(0).to_numpy()
+        return numbers
 
 
 def missing_segments(recorded: RecordedPlan) -> frozenset[int]:

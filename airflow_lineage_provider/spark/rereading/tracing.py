@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.errors import SourceUnavailable, TracingError
 from airflow_lineage_provider.plan import operators as o
-from airflow_lineage_provider.plan.lineage_keys import ROW
+from airflow_lineage_provider.plan.lineage_keys import ROW, AnyNumbers
 from airflow_lineage_provider.recording import RecordedPlan, RecordedSource
 from airflow_lineage_provider.shown import first_line
 from airflow_lineage_provider.spark.arrow_border import arrow_frame, to_arrow
@@ -111,7 +111,7 @@ class SparkTracing:
         with self._settings(), spark_errors("finding the target rows"):
             return to_arrow(frame_filter(read_materialization(self.spark, self.store, materialization)))
 
-    def rows(self, materialization: Materialization, columns: Sequence[str], numbers: Sequence[int]) -> pa.Table:
+    def rows(self, materialization: Materialization, columns: Sequence[str], numbers: AnyNumbers) -> pa.Table:
         """The stored rows with these numbers, in the order of their numbers.
 
         :raises TracingError: Spark failed.

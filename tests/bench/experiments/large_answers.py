@@ -10,6 +10,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.recorded_run import Run
@@ -92,11 +93,25 @@ def _streamed(run: Run, _: str) -> Way:
     return stream, lambda _: stream(count=False)
 
 
+def _explained_in_parts(run: Run, _: str) -> Way:
+    """Part after part, of which nothing is kept."""
+
+    def pairs() -> Pairs:
+        first = 0
+        for part in run.explain_stream("true", across=False):
+            links = part.target_links
+            yield _joined(pc.add(links.column("row"), first), part.sources["bench_large"].rows, links.column("source_row"))
+            first += len(part.target)
+
+    return lambda: sum(len(part.sources["bench_large"]) for part in run.explain_stream("true", across=False)), lambda _: pairs()
+
+
 WAYS: dict[str, Callable[[Run, str], Way]] = {
     "a join by hand in DuckDB": _by_hand,
     "explain": _explained,
     "backward": _backward,
     "backward_batches": _streamed,
+    "explain_stream": _explained_in_parts,
 }
 
 
