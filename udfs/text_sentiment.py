@@ -1,77 +1,74 @@
-"""Is the review positive? The text sentiment classifier of the paper's CDA workload (section 7.2.2), with VADER's lexicon.
+"""Is the review positive? The text sentiment classifier of the paper's CDA workload (section 7.2.2), as a small trained model.
 
-The paper uses BERT, whose weights are a download of their own. VADER (C.J. Hutto and E. Gilbert, 2014) is a lexicon with rules for
-negation, emphasis and punctuation; its wheel (``vaderSentiment``) carries all of it::
+The paper uses BERT, whose weights are a download of their own. This is a logistic regression over words and pairs of words, so that "not
+good" is not good; its coefficients are beside it, in ``text_sentiment.json``::
 
     from udfs.text_sentiment import text_sentiment
 
     text_sentiment.register(spark)
     lineage.run("SELECT l_orderkey FROM lineitem WHERE text_sentiment(l_comment) = 'Positive'")
 
-The reason is what the words contribute: how much the text's score (from -1 to 1) falls when a word is left out, for every word
-where it changes. The score and the likelihoods of the sentiments are in the reason's ``method``.
+The reason is what the words contribute to the model's log-odds: a word's own coefficient, and that of the pair that it ends. With the
+intercept, which is in the reason's ``method``, they add up to the output: nothing is approximated.
 """
 
 from __future__ import annotations
 
+import json
+import math
 import re
-import warnings
-from functools import lru_cache
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
 from typing import Any
 
 from airflow_lineage_provider.reasons import reasoned_udf
 from airflow_lineage_provider.reasons.payload import Span, TextSpans
 
-POSITIVE_FROM = 0.05
-"""The score from which a text is positive: what VADER's authors recommend. Everything else is Negative, as the paper knows two values."""
+MODEL: Mapping[str, Any] = json.loads(files("udfs").joinpath("text_sentiment.json").read_text(encoding="utf-8"))
+"""``intercept``, and ``weights`` by word, or by two words with a space between; learned by ``tests.tpch.sentiment_training``."""
+WORD = r"[a-z]+(?:'[a-z]+)?|[!?]|:\)|:\("
+"""What counts as a word, in small letters."""
+_WORD = re.compile(WORD)
 
-_WORD = re.compile(r"\S+")
 
-
-@reasoned_udf("string", libraries=["vaderSentiment"])
+@reasoned_udf("string", model=MODEL)
 def text_sentiment(l_comment: str | None) -> str | None:
-    """'Positive' or 'Negative'; None for no text."""
-    return None if l_comment is None else _judged(_score(l_comment))
+    """'Positive' or 'Negative', as the paper knows two values: what is neither is Negative; None for no text."""
+    return None if l_comment is None else _judged(_log_odds(l_comment))
 
 
 @text_sentiment.with_reason
 def _(l_comment: str | None) -> tuple[str | None, TextSpans | None]:
     if l_comment is None:
         return None, None
-    scores = _scores(l_comment)
-    likelihood = {"positive": scores["pos"], "neutral": scores["neu"], "negative": scores["neg"]}
-    method = {"name": "leave one word out", "score": scores["compound"], "likelihood": likelihood}
-    return _judged(scores["compound"]), TextSpans(_contributions(l_comment, scores["compound"]), text=l_comment, method=method)
-
-
-def _judged(score: float) -> str:
-    return "Positive" if score >= POSITIVE_FROM else "Negative"
-
-
-def _contributions(text: str, score: float) -> tuple[Span, ...]:
-    """What the score loses without each of the words; those that do not matter are left out."""
-    spans = []
-    for word in _WORD.finditer(text):
-        weight = round(score - _score(text[: word.start()] + text[word.end() :]), 4)
+    output, spans = _log_odds(l_comment), []
+    for start, end, weight in _contributions(l_comment):
         if weight:
-            spans.append(Span(word.start(), word.end(), weight, "Positive" if weight > 0 else "Negative"))
-    return tuple(spans)
+            spans.append(Span(start, end, weight, "Positive" if weight > 0 else "Negative"))
+    positive = round(probability(l_comment), 4)
+    likelihood = {"positive": positive, "negative": round(1 - positive, 4)}
+    method = {"name": "coefficients", "intercept": MODEL["intercept"], "likelihood": likelihood}
+    reason = TextSpans(tuple(spans), text=l_comment, method=method, label="Positive", output=output, output_space="log-odds")
+    return _judged(output), reason
 
 
-def _score(text: str) -> float:
-    return _scores(text)["compound"]
+def probability(text: str) -> float:
+    """That the text is positive, as the model has it."""
+    return 1 / (1 + math.exp(-_log_odds(text)))
 
 
-def _scores(text: str) -> dict[str, float]:
-    scores: dict[str, float] = _analyzer().polarity_scores(text)
-    return scores
+def _judged(log_odds: float) -> str:
+    return "Positive" if log_odds > 0 else "Negative"
 
 
-@lru_cache(maxsize=1)
-def _analyzer() -> Any:
-    with warnings.catch_warnings():
-        # It opens its lexicon in a way that Python 3.14 calls old.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
+def _log_odds(text: str) -> float:
+    return math.fsum([MODEL["intercept"], *(weight for _, _, weight in _contributions(text))])
 
-        return SentimentIntensityAnalyzer()
+
+def _contributions(text: str) -> Iterator[tuple[int, int, float]]:
+    """Where each word stands, and what it contributes: with the word before it, where the pair has a coefficient."""
+    weights, before = MODEL["weights"], ""
+    # As far as letters are told apart here; other scripts' small letters may be longer.
+    for word in _WORD.finditer("".join(letter.lower() if letter.isascii() else letter for letter in text)):
+        yield word.start(), word.end(), weights.get(word.group(), 0.0) + weights.get(f"{before} {word.group()}", 0.0)
+        before = word.group()

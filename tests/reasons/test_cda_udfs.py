@@ -75,12 +75,12 @@ def test_the_reason_is_the_words_that_matter() -> None:
     value, reason = text_sentiment.main_with_reason(text)  # type: ignore[misc]
     weights = {text[span.start : span.end]: span.weight for span in reason.spans}
     assert value == "Negative"
-    assert weights["friendly,"] > 0 > weights["broke."]
-    assert "pump" not in weights
+    assert weights["friendly"] > 0 > weights["broke"]
+    assert abs(weights.get("pump", 0.0)) < -weights["broke"]
     assert {span.label for span in reason.spans if span.weight > 0} == {"Positive"}
     likelihood = reason.method["likelihood"]
     assert sum(likelihood.values()) == pytest.approx(1, abs=0.01)
-    assert reason.method["score"] < 0
+    assert reason.output < 0
 
 
 @pytest.mark.parametrize("udf", [person_detection, text_sentiment], ids=lambda udf: udf.name)
@@ -102,7 +102,7 @@ class TestBoth:
         inputs = self.inputs(udf, pictures)
         assert udf.explain_batch([inputs]) == udf.explain_batch([inputs])
 
-    def test_it_is_found_again_and_names_its_library(self, udf: ReasonedUdf, pictures: list[Path]) -> None:
+    def test_it_is_found_again_and_names_its_libraries(self, udf: ReasonedUdf, pictures: list[Path]) -> None:
         description = UdfDescription.of(udf.describe())
         assert registry.find(description) is udf
-        assert set(description.libraries or ()) == {"opencv-python-headless" if udf is person_detection else "vaderSentiment"}
+        assert set(description.libraries or ()) == ({"opencv-python-headless"} if udf is person_detection else set())

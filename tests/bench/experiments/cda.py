@@ -1,8 +1,8 @@
 """The paper's CDA workload over TPC-H (augmented lineage, section 7.2: figures 10, 11 and 12, table 4).
 
-OpenCV's detectors find persons on pictures of parts, and VADER tells whether a review is friendly: real models, that need no download.
-They are much quicker than the paper's (YOLO and BERT), so that the rest of a query weighs more than there. ``--udf-seconds`` gives every
-call what it lacks; ``--scale-factor 10`` is the paper's second size.
+OpenCV's detectors find persons on pictures of parts, and a trained model tells whether a review is friendly: real models, that need no
+download. They are much quicker than the paper's (YOLO and BERT), so that the rest of a query weighs more than there. ``--udf-seconds``
+gives every call what it lacks; ``--scale-factor 10`` is the paper's second size.
 """
 
 from __future__ import annotations
