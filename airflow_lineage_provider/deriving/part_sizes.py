@@ -11,7 +11,7 @@ from airflow_lineage_provider import settings
 
 FIRST = 64
 LARGEST = 100_000
-LINKS = 200_000
+LINKS = 400_000
 """About so many links a part is to have."""
 BYTES = 32 * 2**20
 """About so many bytes the source rows of a part are to have."""
