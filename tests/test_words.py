@@ -64,6 +64,7 @@ CALLS: Mapping[str, Callable[..., Any]] = {
     "Run.capture": lambda **wrong: Run(lineage(), RunRecord(pipeline="p", status="complete")).capture(**wrong),
     "Run.explain": lambda **wrong: Run(lineage(), RunRecord(pipeline="p", status="complete")).explain("true", **wrong),
     "Run.explain_in_chunks": lambda **wrong: Run(lineage(), RunRecord(pipeline="p", status="complete")).explain_in_chunks("true", **wrong),
+    "Run.explain_stream": lambda **wrong: Run(lineage(), RunRecord(pipeline="p", status="complete")).explain_stream("true", **wrong),
     "Run.forward": lambda **wrong: Run(lineage(), RunRecord(pipeline="p", status="complete")).forward("true", **wrong),
     "lime_tabular_udf": lambda **wrong: lime_tabular_udf(**model(**wrong)),
     "reasoned_udf": lambda **wrong: reasoned_udf("int", **wrong),
