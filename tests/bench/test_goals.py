@@ -109,7 +109,13 @@ TO_REACH = {
         "an answer with very many source rows as a stream ÷ a join by hand in DuckDB, CPU",
     ],
     "a batch of a stream a second, a few statements": ["a batch of a stream, s", "a batch of a stream: statements"],
-    "growth": ["growth of a run with columns, operators, UDFs, partitions"],
+    "growth": [
+        "growth of a run with columns, operators, UDFs, partitions",
+        *(f"10,000 runs kept: {one}, s" for one in ("the newest run", "an answer", "recording and dropping a run")),
+        "explanations a second by processes of their own, two at once ÷ one",
+        "explanations a second by threads of one process, two at once ÷ one",
+        "runs a second by threads of one session, two at once ÷ one",
+    ],
 }
 """Each figure to reach, and the goals that say so."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.bench.arms import collected, not_recorded, recorded, stored, written
+from tests.bench.arms import collected, not_recorded, not_recorded_collected, recorded, stored, written
 from tests.bench.comparison import Comparison, compared
 from tests.bench.ground import Ground
 from tests.in_turn import STRATEGIES
@@ -48,5 +48,6 @@ def _with_output(ground: Ground, text: str, title: str) -> Comparison:
 
 
 def _without_output(ground: Ground, text: str, title: str) -> Comparison:
-    arms = {"plain": collected(ground, text)} | {strategy: stored(ground, text, strategy) for strategy in STRATEGIES}
+    arms = {"plain": collected(ground, text), "lineage off": not_recorded_collected(ground, text)}
+    arms |= {strategy: stored(ground, text, strategy) for strategy in STRATEGIES}
     return compared(f"{title}, no output", arms, ground.meter, ground.repeats)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from functools import partial
@@ -125,7 +126,8 @@ def _asked_by(ground: Ground, title: str, runs: Mapping[int, Run], target: str) 
     arms: dict[str, Arm] = {}
     for rows, made in runs.items():
         made.explain(target)
-        for name, ask in {"": _explaining(made, target), f", {AS_PEOPLE_ASK}": partial(made.explain, target)}.items():
+        asks: dict[str, Callable[[], Any]] = {"": _explaining(made, target), f", {AS_PEOPLE_ASK}": partial(made.explain, target)}
+        for name, ask in asks.items():
             arms[f"{rows:,} rows{name}"] = Arm(ask, lambda answer: answer.sources["bench_session"].rows.to_pylist())
     found = compared(title, arms, ground.meter, max(ground.repeats, 9))
     found.facts = {name: _counts(ground, ground.lineage.store, arm.do) for name, arm in arms.items()}
@@ -170,8 +172,23 @@ def _many_targets(ground: Ground) -> Comparison:
     asked = Lineage(store=ground.lineage.store).get_run(made.id)
     ask = partial(asked.explain, "true", save=False, max_rows=rows)
     asked.explain("true", max_rows=rows)
-    arm = Arm(ask, lambda found: (found.sources["bench_session"].rows.num_rows, len(found.reasons[judged.name].rows)))
-    return compared(f"{groups:,} groups of {rows:,} decisions", {"asked": arm}, ground.meter, ground.repeats)
+    arms = {"asked": Arm(ask, partial(_groups_said, judged)), "by hand": Arm(partial(_groups_by_hand, groups, rows))}
+    return compared(f"{groups:,} groups of {rows:,} decisions", arms, ground.meter, ground.repeats)
+
+
+def _groups_said(udf: ReasonedUdf, found: Any) -> tuple[list[Any], list[Any]]:
+    """Which row stands behind which group, and every decision with its reason."""
+    links, target = found.target_links, found.target
+    ids = found.sources["bench_session"].rows.column("id").take(links.column("source_row")).to_pylist()
+    groups = [target.column(name).take(links.column("row")).to_pylist() for name in ("team", "verdict")]
+    # (The first column is the number of the decision.)
+    decided = [tuple(row.values())[1:] for row in found.reasons[udf.name].rows.to_pylist()]
+    return sorted(zip(*groups, ids, strict=True)), sorted((x, value, json.loads(reason)["value"]["over"]) for x, value, reason in decided)
+
+
+def _groups_by_hand(groups: int, rows: int) -> tuple[list[Any], list[Any]]:
+    verdicts = ["high" if n > 5 else "low" for n in range(rows)]
+    return sorted((n % groups, verdicts[n], n) for n in range(rows)), [(n, verdicts[n], n - 5) for n in range(rows)]
 
 
 def _many_reasons(ground: Ground, library: str) -> Iterator[Comparison]:

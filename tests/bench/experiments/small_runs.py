@@ -10,7 +10,7 @@ import psutil
 
 from airflow_lineage_provider import reasoned_udf
 from tests.bench.arms import collected, recorded, stored, written
-from tests.bench.comparison import Arm, Comparison, compared
+from tests.bench.comparison import AnswersDiffer, Arm, Comparison, compared
 from tests.bench.elsewhere import Work, elsewhere
 from tests.bench.ground import Ground
 from tests.bench.ground import ground as ground_of
@@ -39,6 +39,8 @@ def run(ground: Ground) -> Iterator[Comparison]:
         readings = {"plain": [ground.meter.measured(plain.do)]}
         calls.clear()
         readings["first run"] = [ground.meter.measured(first.do)]
+    if plain.answer(None) != first.answer(None):
+        raise AnswersDiffer("the first run of a process does not give what plain Spark gives")
     # (There is one first run: what it called is noted while it goes on.)
     told = replace(first, parts={"JVM calls": lambda: calls_told(calls)})
     yield Comparison("ten rows, the first run of a process", "plain", readings, arms={"first run": told})
