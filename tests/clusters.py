@@ -55,20 +55,28 @@ def session(master: str, conf: Mapping[str, str]) -> SparkSession:
 @contextmanager
 def standalone(folder: Path, workers: int = 1, variables: Mapping[str, str] | None = None) -> Iterator[Cluster]:
     """A master and workers, which share two cores and the memory of two executors; ``variables`` are their environment, and their
-    executors'."""
+    executors'. Each worker is a host of its own, as far as Spark can tell: it gives a host no second attempt of a task."""
     variables = environment() if variables is None else variables
-    address = ("--host", "127.0.0.1", "--webui-port", "0")
-    with _process(folder / "master.log", variables, "master.Master", *address, "--port", "0") as master:
+    with _process(folder / "master.log", variables, "master.Master", *_address(1), "--port", "0") as master:
         url = _said(folder / "master.log", master, r"Starting Spark master at (spark://\S+)\s")
         with ExitStack() as started:
             pids = []
             for number in range(workers):
                 log = folder / f"worker-{number}.log"
                 resources = ("--cores", str(2 // workers), "--memory", f"{1024 // workers}m", "--work-dir", str(folder / f"work-{number}"))
-                worker = started.enter_context(_process(log, variables, "worker.Worker", *address, *resources, url))
+                own = {**variables, "SPARK_LOCAL_IP": _host(1 + number)}
+                worker = started.enter_context(_process(log, own, "worker.Worker", *_address(1 + number), *resources, url))
                 _said(log, worker, r"Successfully registered with master")
                 pids.append(worker.pid)
             yield Cluster(url, (master.pid, *pids))
+
+
+def _host(number: int) -> str:
+    return f"127.0.0.{number}"
+
+
+def _address(number: int) -> tuple[str, ...]:
+    return ("--host", _host(number), "--webui-port", "0")
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Executors in processes of their own, of a standalone cluster: two workers, dynamic allocation, speculation."""
+"""Executors in processes of their own, of a standalone cluster: two workers, dynamic allocation, speculation, one that is killed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from airflow_lineage_provider.store import Store
 from tests.clusters import ROOT, environment, standalone
-from tests.pipeline.cluster_driver import ROWS
+from tests.pipeline.cluster_driver import HANGS, ROWS
 from udfs.paper_credit_exam import credit_exam
 
 # Three JVMs start one after the other: how long that takes says what else the machine does, and nothing of this package.
@@ -28,7 +28,7 @@ def without_the_package(folder: Path) -> str:
     return str(folder / "bin" / "python")
 
 
-def test_executors_without_the_package_and_without_a_way_to_the_store(store: Store, tmp_path: Path) -> None:
+def test_executors_without_the_package(store: Store, tmp_path: Path) -> None:
     python = without_the_package(tmp_path / "bare")
     missing = subprocess.run([python, "-c", "import airflow_lineage_provider"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "No module named 'airflow_lineage_provider'" in missing.stderr
@@ -47,4 +47,18 @@ def test_executors_without_the_package_and_without_a_way_to_the_store(store: Sto
     assert answer["stored"] == [list(one) for one in sorted(set(amounts))]
     assert answer["same"]
     assert answer["guarantees"] == ["exact"]
+    assert answer["lost"] == 0
+    assert answer["executors"] >= 2
     assert answer["rejected"] == [answer["sources"]] == [answer["reasons"]] == [sum(judge == "Reject" for _, judge in amounts)]
+    expected = sum(amount == 7800 and judge == "Reject" for amount, judge in amounts)
+    assert expected > 0
+    # A second attempt, of a task that did not fail: it was the first to end, and what it loaded stands alone.
+    assert {one.split()[0] for one in answer["attempts"]} == {"0", "1"}
+    assert answer["seconds"] < HANGS
+    assert set(answer["ways"]) == {"loading_partitions"}
+    *counts, worth = answer["hanging"]
+    assert counts == [ROWS, expected, expected]
+    assert [one.split(":")[0] for one in worth] == ["reasons.hangs_once"]  # a UDF of Spark's own, which has no reasoning mode
+    assert answer["compared"]
+    assert answer["then lost"] == 1
+    assert answer["struck"] == [ROWS, expected, expected, []]
