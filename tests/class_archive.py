@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
 ARCHIVE = Path(sys.prefix) / "spark-classes.jsa"
@@ -18,13 +19,27 @@ _MADE_OF = ARCHIVE.with_suffix(".txt")
 # Not compiling what runs for seconds, and collecting rubbish without threads for it, costs the least. Room for compiled code: with one
 # compiler Java has 48 MB, throws away what it has compiled of Spark, and compiles it again.
 OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
+# Spark reads the classes of functions that it sends for each action (its closure cleaner), and a class is looked for in one jar after the
+# other: in the order of the folder Spark's core is one of the last of 280, and looking is a twentieth of all work of a JVM that is warm.
+_FIRST = ("slf4j-api-", "spark-core_", "spark-sql_", "spark-catalyst_", "scala-library-", "hadoop-client-api-")
 # Nothing is said of an archive that does not fit.
 _QUIET = "-Xshare:auto -Xlog:disable -Xlog:all=error:stderr"
 
 
 def submit_options() -> str:
     """``SPARK_SUBMIT_OPTS``: the options of every driver's JVM, whoever starts it; a session's own come after them."""
-    return f"{OPTIONS} -XX:SharedArchiveFile={ARCHIVE} {_QUIET}" if ARCHIVE.exists() else OPTIONS
+    options = f"{OPTIONS} {_class_path()}"
+    return f"{options} -XX:SharedArchiveFile={ARCHIVE} {_QUIET}" if ARCHIVE.exists() else options
+
+
+def _class_path() -> str:
+    """The class path that PySpark gives its JVMs, with the jars first that are read often; Java takes the last that it is given."""
+    spec = find_spec("pyspark")
+    assert spec is not None
+    assert spec.origin is not None
+    home = Path(spec.origin).parent
+    first = [str(jar) for name in _FIRST for jar in sorted((home / "jars").glob(f"{name}*.jar"))]
+    return f"-cp {':'.join([f'{home}/conf', *first, f'{home}/jars/*'])}"
 
 
 def make() -> None:
@@ -33,7 +48,7 @@ def make() -> None:
     if ARCHIVE.exists() and _MADE_OF.exists() and _MADE_OF.read_text(encoding="utf-8") == made_of:
         return
     unfinished = ARCHIVE.with_suffix(f".{os.getpid()}")
-    options = f"{OPTIONS} -XX:ArchiveClassesAtExit={unfinished} {_QUIET}"
+    options = f"{OPTIONS} {_class_path()} -XX:ArchiveClassesAtExit={unfinished} {_QUIET}"
     environment = {**os.environ, "SPARK_SUBMIT_OPTS": options, "PYSPARK_PYTHON": sys.executable}
     subprocess.run([sys.executable, "-m", "tests.class_archive", "work"], env=environment, check=True)
     if unfinished.exists():
@@ -46,7 +61,7 @@ def _java_and_spark() -> str:
 
     home = os.environ.get("JAVA_HOME")
     java = subprocess.run([f"{home}/bin/java" if home else "java", "-version"], capture_output=True, text=True, check=True)
-    return f"{java.stderr}PySpark {version('pyspark')}\n"
+    return f"{java.stderr}PySpark {version('pyspark')}\n{_class_path()}\n"
 
 
 def _work() -> None:
