@@ -26,6 +26,14 @@ _FIRST = ("slf4j-api-", "spark-core_", "spark-sql_", "spark-catalyst_", "scala-l
 _QUIET = "-Xshare:auto -Xlog:disable -Xlog:all=error:stderr"
 
 
+# A program that asks a few questions and ends would spend half of its work on compiling them, and on 200 partitions of some rows.
+FEW_QUERIES = (
+    "-Dspark.sql.codegen.wholeStage=false -Dspark.sql.codegen.factoryMode=NO_CODEGEN -Dspark.sql.shuffle.partitions=2"
+    " -Dspark.ui.showConsoleProgress=false"
+)
+"""Settings of sessions in processes that tests start, where the session has none of its own: options of a driver's JVM."""
+
+
 def submit_options() -> str:
     """``SPARK_SUBMIT_OPTS``: the options of every driver's JVM, whoever starts it; a session's own come after them."""
     options = f"{OPTIONS} {_class_path()}"
@@ -81,7 +89,10 @@ def _work() -> None:
             builder = builder.config(name, value)
         spark = builder.getOrCreate()
         spark.sparkContext.setLogLevel("ERROR")
-        _queries(spark, folder)
+        _queries(spark, f"{folder}/compiled")
+        spark.conf.set("spark.sql.codegen.wholeStage", "false")
+        spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+        _queries(spark, f"{folder}/interpreted")
         java = spark.sparkContext._gateway.proc  # type: ignore[union-attr]
         spark.stop()
         java.stdin.close()

@@ -11,13 +11,13 @@ import tempfile
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 
 from tests.chromium import CHROMIUM
-from tests.class_archive import OPTIONS, submit_options
+from tests.class_archive import FEW_QUERIES, OPTIONS, submit_options
 from tests.lacking import lacking
 from tests.local_session import local_session
 from tests.new_process import NewPython
@@ -78,7 +78,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if "not spark" in str(config.option.markexpr):
         os.environ["JAVA_HOME"] = "/no/java/without/the/marker/spark"
-    os.environ.setdefault("SPARK_SUBMIT_OPTS", submit_options())
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", f"{submit_options()} {FEW_QUERIES}")
     # Several processes share the processors: threads of OpenMP that wait for their turn on them spin, a tenth of the CPU time of tests of
     # models. Nothing has loaded NumPy or scikit-learn yet, which read this; processes that tests start read it, too.
     for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -98,7 +98,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 _LONG = "FUZZ_EXAMPLES" in os.environ
 """Whether this process runs for an hour: then compiling well what runs is worth its price, and so is more memory."""
 
-# For thousands of small queries. Sessions that tests start themselves (in Airflow, on clusters, in scripts) have Spark's own settings.
+# For thousands of small queries. Sessions that tests start themselves (in Airflow, on clusters, in scripts) have `FEW_QUERIES`; those of
+# the README's commands and of a program without Airflow have Spark's own settings.
 _CHEAP = {
     "spark.ui.enabled": "false",
     "spark.sql.shuffle.partitions": "2",
@@ -191,7 +192,8 @@ def without_hadoops_defaults(session: SparkSession) -> None:
 
     Every scan of files copies, writes, sends and reads all 1,100 lines, a twentieth of all work. File systems have no other.
     """
-    conf, java = session.sparkContext._jsc.hadoopConfiguration(), session._jvm
+    conf: Any = session.sparkContext._jsc.hadoopConfiguration()
+    java: Any = session._jvm
     java.org.apache.hadoop.mapred.JobConf()  # which adds files of defaults when it is first used
     writer = java.java.io.StringWriter()
     java.org.apache.hadoop.conf.Configuration.dumpConfiguration(conf, writer)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.class_archive import submit_options
+
 pytestmark = pytest.mark.spark
 
 ROOT = Path(__file__).parents[2]
@@ -46,7 +48,7 @@ print("done without them")
 def test_the_core_needs_no_airflow(lineage_home: Path, tmp_path: Path) -> None:
     script = tmp_path / "driver.py"
     script.write_text(SCRIPT)
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable}
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable, "SPARK_SUBMIT_OPTS": submit_options()}
     done = subprocess.run(
         [sys.executable, str(script)], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=200, check=False
     )

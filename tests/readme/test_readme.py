@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.class_archive import submit_options
 from tests.readme.conftest import README, ROOT
 from tests.readme.reader import ELSEWHERE, Reader, check_printed
 from tests.readme.snippets import documents, snippets
@@ -62,10 +63,11 @@ def _examined(spark: SparkSession, places: dict[str, str], month: int) -> Any:
 
 @pytest.mark.spark
 def test_the_commands_about_the_demo_work_on_what_it_leaves(demo: None, folder: Path) -> None:
-    """In a shell, as they stand there."""
+    """In a shell, as they stand there, on a session with Spark's own settings."""
     (block,) = [one for one in snippets(README) if one.section == DEMO and "export " in one.text]
     (printed,) = [one.text for one in snippets(README) if one.section == DEMO and one.kind == "text"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("AIRFLOW_LINEAGE", "PYTHONPATH"))}
+    environment["SPARK_SUBMIT_OPTS"] = submit_options()
     script = "\n".join(["set -e", *block.commands()])
     done = subprocess.run(["bash", "-c", script], cwd=folder, env=environment, capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 0, done.stderr
