@@ -27,6 +27,8 @@ ROWS = 100
 """So many rows are shown at most."""
 _MOST_ASKED = 8_000_000
 """Bytes of a question."""
+_NOTICED = 0.05
+"""Seconds after which the server's end is noticed; who closes it waits so long (half a second where Python chooses)."""
 _EXPLAIN = re.compile(r"explain/([0-9]{1,9})/([0-9]{1,9})")
 _HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
 
@@ -47,7 +49,7 @@ class ServedCrossfilter:
             raise EnvironmentProblem(f"port {port} of {HOST} cannot be listened on: {problem}; port=0 takes one that is free") from problem
         self._server.daemon_threads = True
         self.url = f"http://{HOST}:{self._server.server_address[1]}/{secret}/"
-        self._thread = threading.Thread(target=self._server.serve_forever, name="lineage crossfilter", daemon=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(_NOTICED,), name="lineage crossfilter", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
