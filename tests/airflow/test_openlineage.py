@@ -162,11 +162,13 @@ def server() -> Iterator[tuple[str, list[dict[str, Any]]]]:
 
 
 @pytest.mark.spark
-def test_a_server_is_told_of_a_tasks_datasets(server: tuple[str, list[dict[str, Any]]], store: Store, folder: Path) -> None:
+def test_a_server_is_told_of_a_tasks_datasets(
+    server: tuple[str, list[dict[str, Any]]], store: Store, folder: Path, airflow_home: Path
+) -> None:
     url, events = server
     transport = json.dumps({"type": "http", "url": url, "endpoint": "api/v1/lineage"})
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "tests.airflow.told_task", str(folder)],
+        [sys.executable, "-W", "ignore", "-m", "tests.airflow.told_task", str(folder), str(airflow_home)],
         cwd=Path(__file__).parents[2],
         env={**os.environ, "AIRFLOW__OPENLINEAGE__TRANSPORT": transport, "AIRFLOW_LINEAGE_STORE": store.url},
         capture_output=True, text=True, check=False,

@@ -1,26 +1,28 @@
 """A DAG run in a process of its own, whose Airflow tells OpenLineage of it: whom it tells is read when Airflow starts.
 
-Usage: ``python -m tests.airflow.told_task FOLDER``; it prints the events of assets.
+Usage: ``python -m tests.airflow.told_task FOLDER HOME``, with the Airflow home whose database is copied; it prints the events of assets.
 """
 
 from __future__ import annotations
 
 import json
+import sqlite3
 import sys
+from contextlib import closing
 
-from tests.airflow.conftest import FOLDERS
+from tests.airflow.conftest import FOLDERS, HOME
 
 
-def main(folder: str) -> None:
+def main(folder: str, home: str) -> None:
+    with closing(sqlite3.connect(f"{home}/airflow.db")) as database, closing(sqlite3.connect(HOME / "airflow.db")) as own:
+        database.backup(own)
     from airflow.dag_processing.dagbag import DagBag
     from airflow.models.asset import AssetActive, AssetEvent, AssetModel
     from airflow.sdk import Asset
-    from airflow.utils.db import initdb
     from airflow.utils.session import create_session
     from sqlalchemy import select
 
-    initdb()
-    dag = DagBag(FOLDERS["tests"]).dags["told"]
+    dag = DagBag(FOLDERS["tests"] / "told.py").dags["told"]
     judged = Asset(f"file://{folder}/judged")
     dag.get_task("judge").outlets.append(judged)
     dag.get_task("judge").inlets.append(Asset("file:///declared/model"))
