@@ -78,6 +78,9 @@ def _inputs_are_within(relation: Relation) -> bool:
     moving = relation.of_moving
     if not _are_within(moving.in_boxes, moving.in_shape) or _gaps(moving).any():
         return False
+    if _are_within(Boxes(relation.in_lo, relation.in_hi), relation.in_shape):
+        return True
+    # The offsets of those that move may be anywhere.
     beyond = np.zeros(len(relation), dtype=np.bool_)
     for lo, hi, side in zip(relation.in_lo, relation.in_hi, relation.in_shape, strict=True):
         beyond |= (lo < 0) | (hi >= side)

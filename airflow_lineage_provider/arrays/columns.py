@@ -6,6 +6,7 @@ Nothing that is read is executed, nothing is made that is larger than the rows t
 from __future__ import annotations
 
 import itertools
+import sys
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -314,4 +315,5 @@ def _pcodec() -> Any:
 
     :raises EnvironmentProblem: it is not installed; names the extra that has it.
     """
-    return require("pcodec", "arrays", "the encoding provrc-pco of a relation's columns")
+    # Asked for each column: to look for what is there already takes a part of what a column does.
+    return sys.modules.get("pcodec") or require("pcodec", "arrays", "the encoding provrc-pco of a relation's columns")

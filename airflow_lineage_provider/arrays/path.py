@@ -71,8 +71,11 @@ def is_dense(step: Step, region: Region) -> bool:
     least = dense.least_cost(relation) + painted
     if boxes + size * _CANDIDATE * len(relation) <= least:
         return False
-    if not region.unread and join.is_scanned(size, step.side) and boxes + _CANDIDATE * step.candidates(region) <= least:
-        return False
+    if not region.unread and join.is_scanned(size, step.side):
+        met = step.candidates(region)
+        # Where nothing is met, the other side of the rows need not be read.
+        if not met or boxes + _CANDIDATE * met <= least:
+            return False
     bitmaps = dense.cost(relation, step.backward) + painted
     if boxes + _SORTED * step.side.index_rows > bitmaps:
         step.side.passed_by += 1
