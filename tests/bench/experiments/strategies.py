@@ -9,7 +9,6 @@ from typing import Any
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.deriving.target import target_expression
 from airflow_lineage_provider.plan.expressions import TRUE, Expression
-from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.spark.rereading.restore import Restored, restore
 from airflow_lineage_provider.store.kept_udfs import UdfsOfRun
@@ -69,7 +68,8 @@ def _made_again(lineage: Lineage, run: Run, condition: Expression) -> Arm:
     def group(made: Restored) -> list[str]:
         names = dict(made.recorded.materialized[judged.number].columns)
         (region,) = (names[a.id] for a in judged.plan.output if a.name == "region")
-        return sorted_rows(made.frames[judged.number].where(f"`{region}` = 7").drop(ROW).collect())
+        rows = made.frames[judged.number].where(f"`{region}` = 7")
+        return sorted_rows(rows.select(*(f"`{names[a.id]}`" for a in judged.plan.output)).collect())
 
     def rows(_: Any) -> list[str]:
         found: list[str] = make(group)
