@@ -50,10 +50,12 @@ def earlier(numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 class KeyIndex:
-    """The keys of a table's rows: a column for each part of the key, a row for each of the table's; several may have the same."""
+    """The keys of a table's rows: a column for each part of the key, a row for each of the table's; several may have the same. With
+    ``signs`` -0.0 is another key than 0.0."""
 
-    def __init__(self, keys: pa.Table) -> None:
+    def __init__(self, keys: pa.Table, *, signs: bool = False) -> None:
         self.keys = keys
+        self.signs = signs
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -91,7 +93,7 @@ class KeyIndex:
         """A number below the third for each row, and for each key asked for: the same for the same."""
         rows = self.keys.num_rows
         pairs = zip(self.keys.columns, keys.columns, strict=True)
-        found = together((_numbered(own, theirs) for own, theirs in pairs), rows + keys.num_rows)
+        found = together((_numbered(own, theirs, self.signs) for own, theirs in pairs), rows + keys.num_rows)
         return found.number[:rows], found.number[rows:], found.many
 
 
@@ -100,13 +102,13 @@ def key_tuples(keys: pa.Table) -> list[Key]:
     return list(zip(*(_hashable(column) for column in keys.columns), strict=True))
 
 
-def _numbered(left: pa.ChunkedArray, right: pa.ChunkedArray) -> Codes:
+def _numbered(left: pa.ChunkedArray, right: pa.ChunkedArray, signs: bool) -> Codes:
     """A number for each value of two columns, one below the other."""
     import numpy as np
     import pyarrow as pa
 
     try:
-        return coded(pa.chunked_array([*left.chunks, *right.cast(left.type).chunks], left.type))
+        return coded(pa.chunked_array([*left.chunks, *right.cast(left.type).chunks], left.type), signs=signs)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
         known: dict[Any, int] = {}
         numbers = [known.setdefault(value, len(known)) for column in (left, right) for value in _hashable(column)]

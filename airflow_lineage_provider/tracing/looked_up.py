@@ -22,7 +22,7 @@ Ask = Callable[["pa.Table"], "pa.Table"]
 
 @dataclass(frozen=True)
 class _Known:
-    """Keys in comparable form, and what was found of them: the key's number first."""
+    """Keys, and what was found of them: the key's number first."""
 
     keys: pa.Table
     rows: pa.Table
@@ -42,9 +42,9 @@ class LookedUp:
         import numpy as np
         import pyarrow as pa
 
-        keys, known = _comparable(target), self._known.get(question)
+        keys, known = _keys(target), self._known.get(question)
         first = 0 if known is None else known.keys.num_rows
-        own, asked, many = KeyIndex(keys.slice(0, 0) if known is None else known.keys).numbered(keys)
+        own, asked, many = KeyIndex(keys.slice(0, 0) if known is None else known.keys, signs=True).numbered(keys)
         numbers = np.full(many, -1)
         numbers[own] = np.arange(first)
         missing = (numbers[asked] < 0) & (earlier(asked) == 0)
@@ -66,20 +66,10 @@ def _below(known: pa.Table, new: pa.Table) -> pa.Table:
     return pa.concat_tables([known, new.rename_columns(known.column_names).cast(known.schema)])
 
 
-def _comparable(target: pa.Table) -> pa.Table:
-    """The keys of a target so that only identical ones are equal: a condition may tell 0.0 from -0.0."""
+def _keys(target: pa.Table) -> pa.Table:
+    """The keys of a target, of which only identical ones are equal: a condition may tell 0.0 from -0.0."""
     import pyarrow as pa
 
-    columns = [_bits(column) for column in target.columns[1:]]
     # A target without keys (a condition that reads none of its columns) asks one question.
-    columns = columns or [pa.chunked_array([pa.nulls(target.num_rows, pa.int64())])]
+    columns = target.columns[1:] or [pa.chunked_array([pa.nulls(target.num_rows, pa.int64())])]
     return pa.table(columns, names=[str(i) for i in range(len(columns))])
-
-
-def _bits(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    import pyarrow as pa
-
-    if not pa.types.is_floating(column.type):
-        return column
-    integers = {16: pa.int16(), 32: pa.int32(), 64: pa.int64()}[column.type.bit_width]
-    return pa.chunked_array([chunk.view(integers) for chunk in column.chunks], integers)
