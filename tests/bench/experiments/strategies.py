@@ -69,7 +69,7 @@ def _made_again(lineage: Lineage, run: Run, condition: Expression) -> Arm:
         names = dict(made.recorded.materialized[judged.number].columns)
         (region,) = (names[a.id] for a in judged.plan.output if a.name == "region")
         rows = made.frames[judged.number].where(f"`{region}` = 7")
-        return sorted_rows(rows.select(*(f"`{names[a.id]}`" for a in judged.plan.output)).collect())
+        return sorted_rows(rows.select(*(f"`{one}`" for one in dict.fromkeys(names.values()))).collect())
 
     def rows(_: Any) -> list[str]:
         found: list[str] = make(group)
