@@ -14,8 +14,8 @@ from airflow_lineage_provider.store.reading import LookUp
 
 log = logging.getLogger(__name__)
 
-SLOW = 0.005
-"""Seconds: a look-up that took less needs no index."""
+LARGE, SLOW = 20_000, 0.005
+"""Rows and seconds: looking through fewer rows, or for less time, needs no index."""
 _INDEX = sa.text("SELECT lineage.index_column(:run, :id, CAST(:columns AS text[]))")
 
 
@@ -27,7 +27,7 @@ class FirstUse(OpenStore):
 
         Nobody is waited for, it takes no longer than `settings.index_seconds`, and it is tried once: the answer is there without it.
         """
-        slow = [one for one in looked_up if one.seconds >= SLOW and one.columns]
+        slow = [one for one in looked_up if one.columns and (one.materialization.rows or 0) >= LARGE and one.seconds >= SLOW]
         return [self._index(one) for one in slow if settings.index_seconds() and self._is_new(one)]
 
     def _is_new(self, one: LookUp) -> bool:

@@ -137,7 +137,10 @@ def test_roles(granted: Granted) -> None:
                 made.loader(url=user).load_new(new_table(made, again=False), {0: rows(1)})
         load(made, {0: rows(1)})
         load(made, {0: rows(1)}, again=True)
-        owner = "SELECT relowner::regrole::text FROM pg_class WHERE oid = %s::regclass"
-        assert sql(granted.url, owner, [made.table]) == [("lineage_owner",)]
+        other = store.create_materialization(made.run_id, "other", "segment", COLUMNS)
+        owner = "SELECT relowner::regrole::text, relacl::text FROM pg_class WHERE oid = %s::regclass"
+        assert sql(granted.url, owner, [made.table]) == sql(granted.url, owner, [other.table])
+        assert sql(granted.url, owner, [made.table])[0][0] == "lineage_owner"
+        assert sql(granted.user("lineage_reader"), f"SELECT count(*) FROM {made.table}") == [(1,)]
         store.publish_run(made.run_id)
         assert store.read(made).num_rows == 1

@@ -220,6 +220,7 @@ DECLARE
     status text := {_S}.hold_run(run);
     given {_S}.materializations := json_populate_record(NULL::{_S}.materializations, entry::json);
     owner name := (SELECT pg_get_userbyid(n.nspowner) FROM pg_namespace n WHERE n.nspname = 'lineage_data');
+    before text := current_setting('role');
     made bigint;
 BEGIN
     IF status IS DISTINCT FROM 'running' THEN
@@ -235,12 +236,14 @@ BEGIN
     END IF;
     INSERT INTO {_S}.materializations AS one (run_id, name, kind, table_name, layout, row_count_hint)
     VALUES (run, given.name, given.kind, given.table_name, given.layout, given.row_count_hint) RETURNING one.id INTO made;
-    EXECUTE format('CREATE TABLE lineage_data.%I (%s)', given.table_name, definition);
+    -- What the owner makes has the rights that roles were granted to such tables.
     IF owner <> current_user THEN
-        EXECUTE format('ALTER TABLE lineage_data.%I OWNER TO %I', given.table_name, owner);
+        PERFORM set_config('role', owner, true);
     END IF;
+    EXECUTE format('CREATE TABLE lineage_data.%I (%s)', given.table_name, definition);
     EXECUTE format('COMMENT ON TABLE lineage_data.%I IS %L', given.table_name,
         (SELECT format('%s %L of run %s of pipeline %L', given.kind, given.name, run, one.pipeline) FROM {_S}.runs one WHERE one.id = run));
+    PERFORM set_config('role', before, true);
     RETURN made;
 END
 $$
