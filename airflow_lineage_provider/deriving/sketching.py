@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.deriving.capturing import check_unchanged
@@ -80,33 +81,31 @@ def sketched(run: AskedRun, wanted: Sketching, most: int, with_run: CarriedWithR
     """
     spark = run.on_demand.needed(SparkRequired("a sketch is captured by Spark: give a Spark session, Lineage(spark)"))
     check_unchanged(run)
-    made: list[StoredSketch] = []
     refused = {leaf: column.safe.why_not_of(run.total) for leaf, column in wanted.capture.items()}
-    told = [*wanted.uses, *(_unused(wanted.capture[leaf], problem) for leaf, problem in refused.items() if problem)]
     columns = {leaf: column for leaf, column in wanted.capture.items() if not refused[leaf]}
     finding = _Finding(run, columns, most, with_run)
     finding.trace()
-    for leaf, column in columns.items():
-        run.progress(f"sketching {column.safe.column} of {column.safe.table}")
-        with ExitStack() as stack:
-            from airflow_lineage_provider.spark.rereading.sketched import SketchedColumn
-
-            values = SketchedColumn(spark, run.recorded.sources[leaf], column.safe.column, stack)
-            maker = _Made(finding, wanted, leaf, values)
-            try:
-                one = maker.stored()
-            except (SketchError, OverflowError, ValueError) as error:  # a value that Python has not
-                told.append(_unused(column, f"not captured: {error}"))
-                continue
-        problem = _too_large(one) or (_ties(run, spark, leaf, maker) if leaf in wanted.tied else "")
-        if problem:
-            told.append(_unused(column, problem))
-            continue
-        made.append(one)
-        told.append(_captured(one, wanted.because, finding.how.get(leaf, "")))
+    found = {leaf: _of_leaf(finding, wanted, leaf, spark) for leaf in columns}
+    problems = {leaf: one for leaf, one in (refused | found).items() if isinstance(one, str) and one}
+    made = [one for one in found.values() if isinstance(one, StoredSketch)]
+    told = [*wanted.uses, *(_unused(wanted.capture[leaf], problem) for leaf, problem in problems.items())]
+    told += [_captured(one, wanted.because, finding.how.get(one.leaf, "")) for one in made]
     # A result of another size may have sketches: what this one has tells nothing of them.
     share = _share(run, made) if columns else None
     return Sketched(made, tuple(sorted(told, key=lambda use: use.leaf)), share)
+
+
+def _of_leaf(finding: _Finding, wanted: Sketching, leaf: int, spark: SparkTracing) -> StoredSketch | str:
+    """The sketch of one source, or why there is none."""
+    column, run = wanted.capture[leaf].safe, finding.run
+    run.progress(f"sketching {column.column} of {column.table}")
+    with ExitStack() as stack:
+        maker = _Made(finding, wanted, leaf, spark, stack)
+        try:
+            one = maker.stored()
+        except (SketchError, OverflowError, ValueError) as error:  # a value that Python has not
+            return f"not captured: {error}"
+    return _too_large(one) or (_ties(run, spark, leaf, maker) if leaf in wanted.tied else "") or one
 
 
 def _share(run: AskedRun, made: Sequence[StoredSketch]) -> float:
@@ -223,13 +222,21 @@ class _Finding:
 
 @dataclass
 class _Made:
-    """A sketch in the making; ``selection`` has its rows, once it is made."""
+    """A sketch in the making; ``selection`` has its rows, once it is made. Until ``stack`` is closed the column can be read."""
 
     finding: _Finding
     wanted: Sketching
     leaf: int
-    values: SketchedColumn
+    spark: SparkTracing
+    stack: ExitStack
     selection: Selection | None = None
+
+    @cached_property
+    def values(self) -> SketchedColumn:
+        """The column, opened when there is something that only it can tell."""
+        from airflow_lineage_provider.spark.rereading.sketched import SketchedColumn
+
+        return SketchedColumn(self.spark, self.finding.run.recorded.sources[self.leaf], self.name, self.stack)
 
     @property
     def name(self) -> str:
@@ -258,7 +265,10 @@ class _Made:
     def _cuts(self) -> KeptCuts:
         with_run, run = self.finding.with_run, self.finding.run
         found = None if with_run is None else with_run.cuts.get(self.leaf)
-        return found or known_cuts(run.recorded, self.wanted, self.leaf, run.store.cuts_of).read(self.values)
+        if found is not None:
+            return found
+        known = known_cuts(run.recorded, self.wanted, self.leaf, run.store.cuts_of)
+        return known.known or known.read(self.values)
 
     def _found(self, cuts: KeptCuts) -> tuple[frozenset[int], tuple[int, ...], SketchKind]:
         """The fragments, how many rows each one has, and whether they are just those that are needed; rows are not counted twice."""

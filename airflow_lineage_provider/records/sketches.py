@@ -10,7 +10,7 @@ from typing import Literal
 
 @dataclass(frozen=True, kw_only=True)
 class SketchUse:
-    """One source of a run, and its sketch: that it was ``used``, that it was ``captured`` after the run, or ``unused``, and why.
+    """One source of a run, and its sketch: that it was ``used``, that it was ``captured`` of the run, or ``unused``, and why.
 
     :ivar leaf: the source's number in the plan.
     :ivar table, column: what a person calls it, and the column that the sketch is of; empty where there is no such column.

@@ -10,7 +10,7 @@ anything above hangs on that order.
 
 >>> lines = join(table("orders", "id, price"), table("lines", "order, amount"), "id = order")
 >>> by_order = group(lines, by="order", give="order, sum(amount) AS total")
->>> how = Carrying(columns={0: "id", 1: "amount"}, counts={}, fresh=FreshAttributes(by_order))
+>>> how = Carrying(columns={0: "id", 1: "amount"}, counts={1: 10_000}, fresh=FreshAttributes(by_order))
 >>> made = carry(by_order, how)
 >>> show(made.plan)
 α order; sum(amount) AS total, max(lineage_fragment_5) AS lineage_fragment_7, collect_set(lineage_fragment_6) AS lineage_fragment_8
@@ -103,7 +103,7 @@ class Carrying:
 
     :ivar columns: the column that a sketch is to be of, by leaf. :ivar counts: how many fragments it has, where that is known yet.
     :ivar fresh: gives the attributes of marks. :ivar segments: what the rows of stored segments carry.
-    :ivar union: how the fragments of groups are united where their order is free.
+    :ivar union: how the fragments of groups are united where their order is free; None: as costs least.
     :ivar grouped: whether a semi-join's partners are grouped by what they are joined by, so that their numbers come along.
     """
 
@@ -111,7 +111,7 @@ class Carrying:
     counts: Mapping[int, int]
     fresh: FreshAttributes
     segments: Mapping[int, Carried] = field(default_factory=dict)
-    union: Union = "set"
+    union: Union | None = None
     grouped: bool = False
 
     def attribute(self, type_: str, *, nullable: bool = True) -> Attribute:
@@ -374,7 +374,10 @@ def _united(node: o.Aggregate, inner: Carried, how: Carrying, ordered: bool) -> 
     columns, marks = list(node.columns), list[Mark]()
     for mark in inner.marks:
         key = _key(mark, node.keys, inner.equal)
-        made = _late(mark, how) if key is not None and isinstance(mark, One) else _union(node, mark, how, ordered)
+        if key is not None and isinstance(mark, One):
+            made = _late(mark, ordered and _has_distinct(node))
+        else:
+            made = _union(node, mark, how, ordered)
         named = tuple(Alias(child=one.call, attribute=how.attribute(one.type)) for one in made)
         columns += named
         new = tuple(one.attribute for one in named)
@@ -393,9 +396,10 @@ def _key(mark: Mark, keys: Sequence[Expression], equal: EqualColumns) -> Attribu
     return next((key for key in keys if isinstance(key, Attribute) and key.id in same), None)
 
 
-def _late(mark: One, how: Carrying) -> list[Column]:
-    """All rows of the group have one number: it comes along for those above that unite it, and is left out where there are none."""
-    if mark.number is None:
+def _late(mark: One, alone: bool) -> list[Column]:
+    """All rows of the group have one number: it comes along for those above that unite it, and is left out where there are none, or where
+    the groups are to be made as they are (``alone``)."""
+    if mark.number is None or alone:
         return []
     return [Column(call=e.AggregateCall(function="max", arguments=(mark.number,), type="int"), type="int")]
 
@@ -414,8 +418,10 @@ def _union_of(node: o.Aggregate, mark: Mark, how: Carrying, ordered: bool) -> Un
     """
     if not node.keys and not node.columns:
         raise CannotCarry(node, [mark.leaf], "it has neither keys nor functions: with a function it would have a row where it has none")
+    if ordered and _has_distinct(node):
+        raise CannotCarry(node, [mark.leaf], "functions of different values are computed in another way beside others")
     free = not ordered and not any("collate" in a.type.lower() for a in node.output)
-    union = mark.union if isinstance(mark, Many) else how.union if free and how.unites(how.union, mark.leaf) else "words"
+    union = mark.union if isinstance(mark, Many) else _chosen(node, mark.leaf, how, free)
     if not free and not keeps_order(union):
         because = "groups, or their rows, are in another order where sets are collected, and something hangs on that"
         raise CannotCarry(node, [mark.leaf], because)
@@ -423,3 +429,15 @@ def _union_of(node: o.Aggregate, mark: Mark, how: Carrying, ordered: bool) -> Un
         because = f"groups have rows of several fragments, and {how.counts[mark.leaf]:,} are too many to be united in the same order"
         raise CannotCarry(node, [mark.leaf], because)
     return union
+
+
+def _chosen(node: o.Aggregate, leaf: int, how: Carrying, free: bool) -> Union:
+    """Words where there is room for them: with many groups they take less than sets, with one group more."""
+    if not free:
+        return "words"
+    return how.union or ("words" if node.keys and how.unites("words", leaf) else "set")
+
+
+def _has_distinct(node: o.Aggregate) -> bool:
+    """Whether Spark splits the rows that it aggregates, by the functions that are over different values."""
+    return any(isinstance(one, Alias) and isinstance(one.child, e.AggregateCall) and one.child.distinct for one in node.columns)

@@ -49,7 +49,7 @@ def told_by(mark: Mark) -> tuple[Attribute, ...]:
 
 
 def carried_run(
-    programs: Sequence[Program], rest: o.Plan | None, columns: Mapping[int, str], counts: Mapping[int, int], union: Union = "set"
+    programs: Sequence[Program], rest: o.Plan | None, columns: Mapping[int, str], counts: Mapping[int, int], union: Union | None = None
 ) -> CarriedRun:
     """Programs, the lowest first, that carry the fragments of sketched ``columns`` (by leaf) to the rows of the result, which is the last
     program's, or the ``rest``'s. ``counts`` are the numbers of their fragments, where they are known.

@@ -1,8 +1,8 @@
 """How the fragments of a group's rows are united while it is made: an algebra each, and nothing else tells them apart.
 
-``set`` collects the numbers that there are, ``bitmap`` sets bits of 4 KB, and ``words`` sets those of as many whole numbers as there are
-fragments by 64. Spark aggregates by hashing as long as the state of a function is of fixed size, as ``words`` have it: with the other two
-the groups come out in another order, and so do a group's rows.
+``set`` collects the numbers that there are, and ``words`` are bits in as many whole numbers as there are fragments by 64. Spark aggregates
+by hashing as long as the state of a function is of fixed size, as ``words`` have it: with sets the groups come out in another order, and so
+do a group's rows. (Bitmaps of Spark's, of 4 KB a group, save a tenth with one group, and take half as much again with many.)
 
 A united set is united again by further aggregations: sets of sets, and bits of bits.
 """
@@ -14,15 +14,13 @@ from dataclasses import dataclass
 from typing import Literal as OneOf
 from typing import TypeAlias
 
-from airflow_lineage_provider.plan.expressions import AggregateCall, Attribute, Call, Cast, Expression, Literal
+from airflow_lineage_provider.plan.expressions import AggregateCall, Attribute, Call, Expression, Literal
 
-Union: TypeAlias = OneOf["set", "bitmap", "words"]
+Union: TypeAlias = OneOf["set", "words"]
 
 BITS = 64
 MOST_WORDS = 16
-"""More of them take Spark longer to compile than they save."""
-BITMAP = 32_768
-"""So many bits Spark's bitmap has."""
+"""So many are compiled. With 157 of them, of 10,000 fragments, an aggregation takes 30 times as long."""
 
 
 def keeps_order(union: Union) -> bool:
@@ -32,7 +30,7 @@ def keeps_order(union: Union) -> bool:
 
 def is_for(union: Union, count: int) -> bool:
     """Whether it can unite so many fragments."""
-    return count <= {"set": count, "bitmap": BITMAP, "words": BITS * MOST_WORDS}[union]
+    return union == "set" or count <= BITS * MOST_WORDS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,21 +43,15 @@ class Column:
 
 def of_numbers(union: Union, number: Attribute, count: int) -> list[Column]:
     """The columns that unite the ``number`` of each row; a row without one (NULL) adds none."""
-    match union:
-        case "set":
-            return [_column("collect_set", number, "array<int>")]
-        case "bitmap":
-            return [_column("bitmap_construct_agg", Cast(child=number, type="bigint"), "binary")]
+    if union == "set":
+        return [_column("collect_set", number, "array<int>")]
     return [_column("bit_or", _word(number, at), "bigint") for at in range(words_of(count))]
 
 
 def of_unions(union: Union, columns: Sequence[Attribute]) -> list[Column]:
     """The columns that unite what earlier unions made."""
-    match union:
-        case "set":
-            return [_column("collect_set", one, f"array<{one.type}>") for one in columns]
-        case "bitmap":
-            return [_column("bitmap_or_agg", one, "binary") for one in columns]
+    if union == "set":
+        return [_column("collect_set", one, f"array<{one.type}>") for one in columns]
     return [_column("bit_or", one, "bigint") for one in columns]
 
 
@@ -71,11 +63,6 @@ def words_of(count: int) -> int:
 def from_words(words: Sequence[int | None]) -> frozenset[int]:
     """The fragments whose bits are set."""
     return frozenset(at * BITS + bit for at, word in enumerate(words) for bit in range(BITS) if (word or 0) >> bit & 1)
-
-
-def from_bitmap(bits: bytes | None) -> frozenset[int]:
-    """The same."""
-    return frozenset(at * 8 + bit for at, byte in enumerate(bits or b"") for bit in range(8) if byte >> bit & 1)
 
 
 def _column(function: str, argument: Expression, type_: str) -> Column:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from airflow_lineage_provider import Lineage, Run, SketchOn
+from airflow_lineage_provider import Lineage, Run, SketchOn, reasoned_udf
 from airflow_lineage_provider.sketches.sketch import Sketch
 from tests.in_turn import sampled
 from tests.pipeline.sketched import BIG_ORDERS, bag, tables_of_orders
@@ -94,3 +94,62 @@ def test_it_is_the_sketch_that_is_captured_after(spark: SparkSession, lineage: L
     written = lineage.run(sql, name=name, strategy=strategy, sketches="capture", sketch_on=on, output=str(tmp_path / "out"))
     assert sketches(lineage, written) == found
     assert bag(spark.read.parquet(str(tmp_path / "out"))) == plain
+
+
+@pytest.mark.parametrize("strategy", sampled(["function_materialization", "rerun", "auto"]))
+def test_a_model_is_called_as_often_as_without(spark: SparkSession, lineage: Lineage, strategy: Any) -> None:
+    """Below a group whose numbers are united, and above it."""
+    calls = spark.sparkContext.accumulator(0)
+
+    @reasoned_udf("int", name="doubled", version="1")
+    def doubled(value: int) -> int:
+        calls.add(1)
+        return value * 2
+
+    def pipeline(spark: SparkSession) -> Any:
+        doubled.register(spark)
+        counts = "SELECT l_mode, doubled(l_quantity) AS d, count(*) AS n FROM lineitem WHERE l_quantity > 40 GROUP BY ALL"
+        return spark.sql(f"SELECT l_mode, d, n, doubled(d) AS twice FROM ({counts})")
+
+    on = {"lineitem": SketchOn(column="l_orderkey", cuts=[100, 200, 590])}
+    results, given = [], list[dict[str, Any]]([{}, {"sketches": "capture", "sketch_on": on}])
+    for options in given:
+        calls.value = 0
+        run = lineage.run(pipeline, strategy=strategy, **options)
+        results.append((bag(run.result), calls.value))
+    assert results[0] == results[1]
+    assert calls.value > 0
+    assert all("too many to be worth it" in one.because or "own pass" in one.because for one in run.sketches)
+
+
+def test_what_was_lost_is_found_after_the_run(lineage: Lineage, monkeypatch: pytest.MonkeyPatch) -> None:
+    from airflow_lineage_provider.spark.executing import marked
+
+    found = sketches(lineage, lineage.run(BIG_ORDERS, name="kept", sketches="capture", sketch_on={"lineitem": "l_orderkey"}))
+    monkeypatch.setattr(marked, "lost_executors", lambda spark: frozenset({"7"}))
+    run = lineage.run(BIG_ORDERS, name="lost", sketches="capture", sketch_on={"lineitem": "l_orderkey"})
+    (use,) = run.sketches
+    assert "captured after the run: an executor was lost, and with it what its rows carried" in use.because
+    assert sketches(lineage, run) == found
+
+
+def test_a_column_is_looked_at_once(lineage: Lineage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its cuts, and how many rows each fragment has, serve another pipeline over the same version."""
+    from airflow_lineage_provider.spark.rereading import sketched
+
+    on = {"orders": SketchOn(column="o_status", fragments=7)}
+    first = lineage.run(
+        "SELECT o_status, count(*) AS n FROM orders WHERE o_status = 'P' GROUP BY o_status", name="one", sketches="capture", sketch_on=on
+    )
+    assert [one.state for one in first.sketches] == ["captured"]
+
+    def looked_at(*_: Any) -> Any:
+        raise AssertionError("the column is read again")
+
+    monkeypatch.setattr(sketched, "column_of", looked_at)
+    monkeypatch.setattr(sketched.SketchedColumn, "__init__", looked_at)
+    second = lineage.run(
+        "SELECT o_orderkey FROM orders WHERE o_status = 'P' AND o_price > 100", name="two", sketches="capture", sketch_on=on
+    )
+    assert [one.state for one in second.sketches] == ["captured"], second.sketches
+    assert sketches(lineage, second)["orders.o_status"][3:] == sketches(lineage, first)["orders.o_status"][3:]

@@ -21,8 +21,8 @@ def short() -> Shorthand:
     return Shorthand()
 
 
-def carried(plan: o.Plan, columns: Mapping[int, str], *, grouped: bool = False, ordered: bool = False, count: int | None = None) -> Carried:
-    counts = {} if count is None else dict.fromkeys(columns, count)
+def carried(plan: o.Plan, columns: Mapping[int, str], *, grouped: bool = False, ordered: bool = False, count: int = 10_000) -> Carried:
+    counts = dict.fromkeys(columns, count)
     how = Carrying(columns=columns, counts=counts, fresh=FreshAttributes(plan), grouped=grouped)
     return carry(plan, how, ordered=ordered)
 
@@ -50,6 +50,9 @@ def test_a_group_carries_its_key_or_a_set(short: Shorthand) -> None:
     grouped = short.group(pairs(short), by="s", give="s, count(v) AS n")
     assert told(carried(grouped, {0: "k", 1: "s"})) == [(0, "s"), (1, "s")]
     assert told(carried(grouped, {0: "v", 1: "w"})) == [(0, "set"), (1, "set")]
+    assert told(carried(grouped, {0: "v", 1: "w"}, count=1024)) == [(0, "words"), (1, "words")]
+    everything = short.group(pairs(short), give="count(v) AS n")
+    assert told(carried(everything, {2: "v"}, count=8)) == [(2, "set")], "it has one group"
     limited = short.limit(short.sort(grouped, "n"), 2)
     assert told(carried(limited, {0: "v", 1: "s"}, count=1024)) == [(0, "words"), (1, "s")]
     with pytest.raises(CannotCarry, match="1,025 are too many to be united in the same order"):
@@ -67,12 +70,24 @@ def test_a_key_tells_nothing_where_its_rows_may_be_missing(short: Shorthand) -> 
 def test_the_order_of_groups_is_not_changed_where_something_hangs_on_it(short: Shorthand) -> None:
     grouped = short.group(short.table("T", "k, v"), by="v", give="v, count(k) AS n")
     assert told(carried(grouped, {0: "k"})) == [(0, "set")]
-    assert told(carried(grouped, {0: "k"}, ordered=True)) == [(0, "words")]
+    assert told(carried(grouped, {0: "k"}, ordered=True, count=9)) == [(0, "words")]
     rounded = replace(
         grouped,
         columns=(grouped.columns[0], e.Alias(child=_sum_of_doubles(grouped), attribute=e.Attribute(id=99, name="s", type="double"))),
     )
-    assert told(carried(rounded, {0: "k"})) == [(0, "words")]
+    assert told(carried(rounded, {0: "k"}, count=9)) == [(0, "words")]
+
+
+def test_functions_of_different_values_stay_alone_where_order_matters(short: Shorthand) -> None:
+    grouped = short.group(short.table("T", "k, v"), by="v", give="v, count(k) AS n")
+    call = e.AggregateCall(function="count", arguments=(grouped.child.output[0],), type="bigint", distinct=True)
+    apart = replace(grouped, columns=(grouped.columns[0], e.Alias(child=call, attribute=e.Attribute(id=99, name="s", type="bigint"))))
+    assert told(carried(apart, {0: "k"})) == [(0, "set")]
+    with pytest.raises(CannotCarry, match="functions of different values"):
+        carried(apart, {0: "k"}, ordered=True)
+    (late,) = carried(apart, {0: "v"}, ordered=True).marks
+    assert isinstance(late, One)
+    assert (late.value, late.number) == (grouped.keys[0], None)
 
 
 def _sum_of_doubles(node: o.Aggregate) -> e.AggregateCall:

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from airflow_lineage_provider.shown import first_line
 from airflow_lineage_provider.sketches.capture import Many, Mark, One
-from airflow_lineage_provider.sketches.unions import from_bitmap, from_words
+from airflow_lineage_provider.sketches.unions import from_words
 from airflow_lineage_provider.spark.executing.lost_executors import lost_executors
 from airflow_lineage_provider.spark.executing.run import under_settings
 from airflow_lineage_provider.spark.fragment_numbers import fragment_number
@@ -54,9 +54,6 @@ def _united(frame: DataFrame, mark: Mark, how: Numbering) -> frozenset[int]:
     if mark.union == "words":
         (row,) = frame.agg(*map(F.bit_or, columns)).collect()
         return from_words(row)
-    if mark.union == "bitmap":
-        ((bits,),) = frame.agg(F.bitmap_or_agg(columns[0])).collect()
-        return from_bitmap(None if bits is None else bytes(bits))
     return _collected(frame, mark, columns[0])
 
 

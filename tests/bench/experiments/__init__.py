@@ -27,6 +27,7 @@ EXPERIMENTS = (
     "array_coverage",
     "array_reasons",
     "sketches",
+    "sketch_capture",
     "web",
 )
 """The names of the files, in the order in which all are run."""
