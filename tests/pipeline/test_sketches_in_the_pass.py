@@ -51,7 +51,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "a union": (
         "SELECT o_orderkey FROM orders WHERE o_price > 490 UNION ALL SELECT l_orderkey FROM lineitem WHERE l_price > 890",
-        {"orders": "o_status", "lineitem": "l_mode"},
+        {"orders": KEY, "lineitem": SketchOn(column="l_orderkey", fragments=50)},
     ),
     "a window": (
         "SELECT * FROM (SELECT o_custkey, o_orderkey, max(o_price) OVER (PARTITION BY o_custkey) AS best FROM orders) WHERE best > 495",
@@ -153,3 +153,17 @@ def test_a_column_is_looked_at_once(lineage: Lineage, monkeypatch: pytest.Monkey
     )
     assert [one.state for one in second.sketches] == ["captured"], second.sketches
     assert sketches(lineage, second)["orders.o_status"][3:] == sketches(lineage, first)["orders.o_status"][3:]
+
+
+def test_a_column_in_the_names_of_folders_has_a_fragment_for_each_value(spark: SparkSession, lineage: Lineage, tmp_path: Path) -> None:
+    """NULL's folder among them; a run through the sketch reads these folders alone."""
+    place = str(tmp_path / "days")
+    spark.range(400).selectExpr("id", "CASE WHEN id % 8 < 7 THEN concat('day ', id % 8) END AS day").write.partitionBy("day").parquet(place)
+    sql = f"SELECT day, count(*) AS n FROM parquet.`{place}` WHERE id > 390 GROUP BY day HAVING count(*) > 1"
+    run = lineage.run(sql, name="days", sketches="capture", sketch_on={"days": SketchOn(column="day")})
+    (use,) = run.sketches
+    assert (use.state, use.count, use.rows, use.total) == ("captured", 7 + 2, 50 * use.fragments, 400), use
+    assert "own pass" in use.because
+    again = lineage.run(sql, name="days", sketches="use", verify_sketches=True)
+    assert [(one.state, one.rows) for one in again.sketches] == [("used", use.rows)]
+    assert bag(again.result) == bag(run.result) == bag(spark.sql(sql))
