@@ -38,6 +38,7 @@ test-matrix: setup ## Run the core of the suite on other releases of PySpark, Py
 
 fuzz: setup ## Check FUZZ_EXAMPLES (2000) random pipelines, drawn from FUZZ_SEED, against plain Spark and the oracle; stopped, it goes on with the same seed
 	FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-2000} FUZZ_SEED=$${FUZZ_SEED:-$(shell date +%s)} .venv/bin/pytest $(PARALLEL) $${FUZZ_TESTS:-tests/oracle/test_fuzz.py tests/oracle/test_both_ways.py}
+	$(MAKE) fuzz-sketches SKETCH_EXAMPLES=$${SKETCH_EXAMPLES:-$${FUZZ_EXAMPLES:-2000}}
 
 fuzz-arrays: setup ## Check ARRAY_EXAMPLES (10000) random relations of arrays, half as many paths, and reused operations, drawn from FUZZ_SEED, against raw pairs; and numpy's functions over tracked arrays
 	ARRAY_EXAMPLES=$${ARRAY_EXAMPLES:-10000} FUZZ_SEED=$${FUZZ_SEED:-$(shell date +%s)} .venv/bin/pytest $(PARALLEL) tests/arrays/test_random.py tests/arrays/test_reuse.py tests/arrays/test_tracked_truth.py tests/arrays/test_moved_values.py tests/arrays/test_keywords.py tests/arrays/test_behind.py

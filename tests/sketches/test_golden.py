@@ -12,6 +12,7 @@ from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expression_walk import replace_attributes
 from airflow_lineage_provider.plan.pipeline import Pipeline
 from airflow_lineage_provider.plan.walk import children, map_expressions, transform_up
+from airflow_lineage_provider.sketches.choice import why_not
 from airflow_lineage_provider.sketches.columns import SafeColumn, safe_columns
 from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.statistics import ColumnBounds
@@ -148,6 +149,62 @@ def test_a_sum_of_what_the_sketch_changes() -> None:
     node = q.Project(q.Filter(outer, q.Op("<", (q.Lit(10, "int"), q.Col(1)))), (q.Col(0),))
     assert forced(node, tables, "t", "f", F) == ({("g2",)}, {("g1",), ("g2",)})
     assert (verdicts(node, tables)["t.f"].safe, verdicts(node, tables)["t.g"].safe) == (False, True)
+
+
+def test_a_sum_of_averages() -> None:
+    """E2 as it is printed: HAVING sum(avg(v)) > 10. Of half of g1 the inner average is more, and the group passes."""
+    rows = (("g1", 1, 11, 1), ("g1", 1, 1, 2), ("g2", 1, 12, 1))
+
+    def passing(some: tuple[tuple[str, int, int, int], ...]) -> set[str]:
+        inner: dict[tuple[str, int], list[int]] = {}
+        for g, h, v, _ in some:
+            inner.setdefault((g, h), []).append(v)
+        outer: dict[str, float] = {}
+        for (g, _), values in inner.items():
+            outer[g] = outer.get(g, 0) + sum(values) / len(values)
+        return {g for g, value in outer.items() if value > 10}
+
+    assert passing(rows) == {"g2"}
+    assert passing(tuple(row for row in rows if row[3] == 1)) == {"g1", "g2"}
+    inner = q.Aggregate(q.Table("t"), (q.Col(1), q.Col(2)), (q.Call("sum", q.Col(3)),))
+    outer = q.Aggregate(inner, (q.Col(0),), (q.Call("sum", q.Col(2)),))
+    node, leaves = apart(q.Filter(outer, q.Op("<", (q.Lit(10, "int"), q.Col(1)))), {"t": table("g h v f", *rows)})
+    plan = planned(node, leaves)
+    assert isinstance(plan, o.Filter)
+    summed = plan.child
+    assert isinstance(summed, o.Aggregate)
+    averaged = average(summed.child)
+    made = {a.id: a for a in averaged.output}
+    retyped = map_expressions(replace(summed, child=averaged), lambda part: as_double(replace_attributes(part, made)))
+    condition = replace_attributes(plan.condition, {a.id: a for a in retyped.output})
+    having_sum = Pipeline(plan=o.Filter(child=retyped, condition=condition), names=("g", "s"))
+    found = safe_columns(having_sum, bounds={(0, "v"): ColumnBounds("1", "12", False)})
+    assert {one.column: one.safe for one in found} == dict.fromkeys(("rid", "g", "h", "v", "f"), False), "sums of doubles are rounded"
+
+
+def as_double(part: e.Part) -> e.Part:
+    """A sum as that of doubles."""
+    if not isinstance(part, e.Alias) or not isinstance(part.child, e.AggregateCall):
+        return part
+    return replace(part, child=replace(part.child, type="double"), attribute=replace(part.attribute, type="double"))
+
+
+def test_groups_that_tie_at_the_limit() -> None:
+    """E4: by the sum alone either of (5, 2, A) and (5, 1, B) may stay, and the prover says so: what others tie with is not kept."""
+    tables = {"t": table("G x f", ("A", 3, 1), ("A", 2, 2), ("B", 5, 2))}
+    grouped = q.Aggregate(q.Table("t"), (q.Col(1),), (q.Call("sum", q.Col(2)), q.Call("count")))
+    columns = q.Project(grouped, (q.Col(1), q.Col(2), q.Col(0)))
+
+    def first(by: int | None) -> q.Node:
+        return q.TopK(columns, 1, descending=frozenset({0, 1}), by=by)
+
+    with any_that_tie():
+        node, leaves = apart(first(1), tables)
+        turned = {name: replace(data, rows=data.rows[::-1]) for name, data in leaves.items()}
+        assert [[row.values for row in evaluate.rows(node, each)] for each in (leaves, turned)] == [[(5, 2, "A")], [(5, 1, "B")]]
+    assert [verdicts(first(by), tables)["t.G"].ties for by in (1, 2, None)] == [True, True, False]
+    assert [row.values for row in evaluate.rows(*apart(first(2), tables))] == [(5, 2, "A")]
+    assert "rows may tie at the limit" in why_not(verdicts(first(1), tables)["t.G"])
 
 
 def having(function: str, test: q.Expr, floor: int | None = None) -> q.Node:

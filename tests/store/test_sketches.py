@@ -115,6 +115,18 @@ def note(store: Store, template: str, reader: str, *read: StoredSketch) -> None:
     store.note_sketch_run(template, run, uses)
 
 
+def test_they_go_with_their_run(store: Store, complete: Complete, template: str) -> None:
+    """As retention drops it; so do the cuts that no other has."""
+    first, second = complete(), complete()
+    keep(store, sketch(first, template, cut=1_234_567))
+    keep(store, sketch(second, template, least=4))
+    store.drop_run(first)
+    assert kept(store, template) == [(second, 0)]
+    with store._transaction("a test") as connection:
+        contents = {bytes(one) for one in connection.execute(sketch_cuts.select().with_only_columns(sketch_cuts.c.content)).scalars()}
+    assert kept_cuts.to_bytes(Partition(type="int", cuts=(1_234_567,))) not in contents
+
+
 def test_one_that_is_set_aside_is_kept_and_not_used(store: Store, complete: Complete, template: str) -> None:
     first, second = complete(), complete()
     one = sketch(first, template)

@@ -28,6 +28,7 @@ EXPERIMENTS = (
     "array_reasons",
     "sketches",
     "sketch_capture",
+    "sketch_proofs",
     "web",
 )
 """The names of the files, in the order in which all are run."""
