@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -107,6 +108,34 @@ def test_what_could_go_wrong_is_refused_and_says_why(spark: SparkSession, lineag
     assert any(told in one.because for one in first.sketches), first.sketches
     again = lineage.run(sql, name=f"refused {name}", sketches="use")
     assert all(one.state == "unused" for one in again.sketches)
+
+
+def test_one_sketch_skips_in_both_tables_of_an_equality(spark: SparkSession, lineage: Lineage) -> None:
+    """Spark knows by ``l_orderkey = o_orderkey`` that the ranges of the one hold of the other, and gives them to both readers."""
+    sql = """
+        SELECT o_orderkey, sum(l_price) AS s FROM orders JOIN lineitem ON o_orderkey = l_orderkey
+        GROUP BY o_orderkey HAVING sum(l_price) > 3700"""
+    on = {"orders": SketchOn(column="o_orderkey", cuts=list(range(0, ORDERS, 4)))}
+    plain = bag(spark.sql(sql))
+    run = lineage.run(sql, name="both tables", sketches="capture", sketch_on=on)
+    assert states(run)["orders.o_orderkey"] == "captured", run.sketches
+    for other in lineage.sketches("both tables"):
+        if other.table != "orders":
+            lineage.drop_sketch(other.id)
+    through = lineage.run(sql, name="both tables", strategy="rerun", sketches="use", sketch_on=on)
+    assert states(through) == {"orders.o_orderkey": "used", "lineitem.": "unused"}
+    assert bag(through.result) == plain
+    pushed = _pushed_filters(through.result)
+    assert sorted(pushed) == ["lineitem", "orders"]
+    assert "GreaterThanOrEqual(o_orderkey," in pushed["orders"]
+    assert "GreaterThanOrEqual(l_orderkey," in pushed["lineitem"]
+
+
+def _pushed_filters(frame: Any) -> dict[str, str]:
+    """What the readers of a computed result were given, by table."""
+    plan = frame._jdf.queryExecution().executedPlan().toString()
+    scans = re.findall(r"FileScan parquet .*?Location: .*?/(\w+)\].*?PushedFilters: \[(.*?)\], ReadSchema", plan)
+    return dict(scans)
 
 
 # --- the lineage of a run through a sketch -----------------------------------------------------------------------------

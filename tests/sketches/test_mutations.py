@@ -180,8 +180,15 @@ HALVES = rows((1, 5, 1), (1, 1, 2), (2, 5, 1))
 COUNTS = by_group("count")
 MINIMA = by_group("min")
 MIN_OVER_3: Queried = q.Filter(MINIMA, more(q.Col(1), 3)), {"t": HALVES}
-WITH_H = {"t": q.Data((("rid", "int"), ("g", "int"), ("h", "int"), ("x", "int"), ("f", "int")),
-                            ((0, 1, 1, 5, 1), (1, 1, 1, 1, 2), (2, 2, 1, 5, 1)))}  # fmt: skip
+
+
+def with_h(*some: tuple[object, ...]) -> q.Data:
+    """Rows of g, h, x, f; a rid comes first."""
+    columns = (("rid", "int"), ("g", "int"), ("h", "int"), ("x", "int"), ("f", "int"))
+    return q.Data(columns, tuple((at, *row) for at, row in enumerate(some)))  # type: ignore[arg-type]
+
+
+WITH_H = {"t": with_h((1, 1, 5, 1), (1, 1, 1, 2), (2, 1, 5, 1))}
 MIN_OF_H = q.Aggregate(T, (q.Col(1), q.Col(2)), (q.Call("min", q.Col(3)),))
 LARGE = q.Op("case", (more(q.Col(2), 3), q.Col(2), number(None)))
 
@@ -214,6 +221,21 @@ MUTATIONS: dict[str, tuple[Callable[[Patch], None], Queried]] = {
     "generator": (
         without("generator"),
         (q.Filter(q.Explode(COUNTS, (q.Col(1), number(9))), q.Op("=", (q.Col(2), number(1)))), {"t": HALVES}),
+    ),
+    "different rows": (
+        without("group"),  # canonically DISTINCT is a grouping
+        (
+            q.Filter(
+                q.Aggregate(
+                    q.Distinct(q.Project(q.Aggregate(T, (q.Col(1), q.Col(2)), (q.Call("count"),)), (q.Col(0), q.Col(2)))),
+                    (q.Col(0),),
+                    (q.Call("count"),),
+                ),
+                more(q.Col(1), 1),
+            ),
+            # Of group 1 both counts are 2, over fragment 1 they are 1 and 2.
+            {"t": with_h((1, 1, 0, 1), (1, 1, 0, 2), (1, 2, 0, 1), (1, 2, 0, 1), (2, 1, 0, 1), (2, 2, 0, 1), (2, 2, 0, 1))},
+        ),
     ),
     "whole groups": (always(Proof, "determined"), MIN_OVER_3),
     "sign of a sum": (
@@ -293,7 +315,8 @@ MUTATIONS: dict[str, tuple[Callable[[Patch], None], Queried]] = {
 def violations(queried: Queried) -> list[str]:
     """What the oracle has against the columns that the prover calls safe; no number of the tables is below those that are there."""
     node, leaves = apart(*queried)
-    least = {name: min(row[2] for row in data.rows if row[2] is not None) for name, data in leaves.items()}
+    at = {name: [column for column, _ in data.columns].index("x") for name, data in leaves.items()}
+    least = {name: min(row[at[name]] for row in data.rows if row[at[name]] is not None) for name, data in leaves.items()}
     bounds = {(int(name.split("@")[1]), "x"): ColumnBounds(str(bound)) for name, bound in least.items()}
     plan = planned(node, leaves)
     found = columns.safe_columns(Pipeline(plan=plan, names=tuple(f"c{at}" for at in range(len(plan.output)))), bounds=bounds)
@@ -375,6 +398,7 @@ DRAWN: dict[str, tuple[Callable[[Patch], None], Callable[[int], list[str]], int]
     "groups above a limit": (groups_above_limits_are_whole, other_constants, 379),
     "statistics of rows that are not there": (statistics_without(test_reuse, at_least_one), other_constants, 968),
     "rows of the first grouping set": (first_set_alone, grouped_by_sets, 10),
+    "every order is total": (always(safety, "is_total"), one_source, 2),
     "cuts between steps": (lambda patch: patch.setattr(against, "aligned", lambda cuts, _steps: cuts), grouped_by_steps, 2),
     "rows that tie are not counted": (lambda patch: patch.setattr(tied, "in_place", lambda *_: True), one_source, 2),
 }
