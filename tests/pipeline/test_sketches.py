@@ -16,8 +16,11 @@ from airflow_lineage_provider import Lineage, Run, SketchOn, reasoned_udf
 from airflow_lineage_provider.answers.why_not import WhyNot
 from airflow_lineage_provider.errors import ReadThroughSketch
 from airflow_lineage_provider.plan.expressions import Attribute
+from airflow_lineage_provider.sketches import kept_cuts
 from airflow_lineage_provider.sketches.partition import Partition
+from airflow_lineage_provider.sketches.sketch import Sketch
 from airflow_lineage_provider.sketches.use import FEW, FOR_READER, selection
+from airflow_lineage_provider.spark.selected import selected
 from tests.in_turn import sampled
 from tests.pipeline.sketched import BIG_ORDERS, ON_KEY, ORDERS, TOP, bag, captured, states, tables_of_orders
 
@@ -122,20 +125,32 @@ def test_one_sketch_skips_in_both_tables_of_an_equality(spark: SparkSession, lin
     for other in lineage.sketches("both tables"):
         if other.table != "orders":
             lineage.drop_sketch(other.id)
-    through = lineage.run(sql, name="both tables", strategy="rerun", sketches="use", sketch_on=on)
+    through = lineage.run(sql, name="both tables", sketches="use", sketch_on=on)
     assert states(through) == {"orders.o_orderkey": "used", "lineitem.": "unused"}
     assert bag(through.result) == plain
-    pushed = _pushed_filters(through.result)
+    pushed = _given_to_readers(spark, sql, lineage, run.sketches[0].sketch)
     assert sorted(pushed) == ["lineitem", "orders"]
     assert "GreaterThanOrEqual(o_orderkey," in pushed["orders"]
     assert "GreaterThanOrEqual(l_orderkey," in pushed["lineitem"]
 
 
-def _pushed_filters(frame: Any) -> dict[str, str]:
-    """What the readers of a computed result were given, by table."""
-    plan = frame._jdf.queryExecution().executedPlan().toString()
-    scans = re.findall(r"FileScan parquet .*?Location: .*?/(\w+)\].*?PushedFilters: \[(.*?)\], ReadSchema", plan)
-    return dict(scans)
+def _given_to_readers(spark: SparkSession, sql: str, lineage: Lineage, sketch_id: str) -> dict[str, str]:
+    """The filters that Spark gives the readers of both tables, where orders is read through the sketch as a run reads it."""
+    found = lineage.store.sketch(sketch_id)
+    assert found is not None
+    sketch, partition = Sketch.from_bytes(found[0].content), kept_cuts.from_bytes(found[0].cuts)
+    chosen = selection(partition, sketch.fragments, Attribute(id=0, name="o_orderkey", type="int"))
+    selected(spark.table("orders"), chosen, "o_orderkey").createOrReplaceTempView("sketched_orders")
+    spark.conf.set("spark.sql.maxMetadataStringLength", "100000")
+    try:
+        plan = spark.sql(sql.replace("FROM orders", "FROM sketched_orders"))._jdf.queryExecution().executedPlan().toString()
+    finally:
+        spark.conf.unset("spark.sql.maxMetadataStringLength")
+        spark.catalog.dropTempView("sketched_orders")
+    tables = {"o": "orders", "l": "lineitem"}
+    return {
+        tables[column]: given for column, given in re.findall(r"FileScan parquet \[([ol])_.*?PushedFilters: \[(.*?)\], ReadSchema", plan)
+    }
 
 
 # --- the lineage of a run through a sketch -----------------------------------------------------------------------------

@@ -29,6 +29,7 @@ EXPERIMENTS = (
     "sketches",
     "sketch_capture",
     "sketch_proofs",
+    "sketch_pipelines",
     "web",
 )
 """The names of the files, in the order in which all are run."""

@@ -63,7 +63,9 @@ def _proofs(ground: Ground) -> Comparison:
         "reuse": Arm(timed("reuse", _reuse_ms), lambda _: None),
     }
     found = compared("proofs about TPC-H's queries", arms, ground.meter, ground.repeats)
-    found.facts = {name: {"median, CPU ms": median(some), "largest, CPU ms": max(some), "questions": len(some)} for name, some in took.items()}
+    found.facts = {
+        name: {"median, CPU ms": median(some), "largest, CPU ms": max(some), "questions": len(some)} for name, some in took.items()
+    }
     return found
 
 
