@@ -49,6 +49,7 @@ def model(**further: Any) -> dict[str, Any]:
 CALLS: Mapping[str, Callable[..., Any]] = {
     "Capture.__init__": Capture,
     "Lineage.__init__": lambda **wrong: Lineage(store="postgresql://127.0.0.1:1/nothing", **wrong),
+    "Lineage.check_sketches": lambda **wrong: Lineage.check_sketches(_with_failure(lineage()), "SELECT 1 AS x", **wrong),
     "Lineage.explain_batches": lambda **wrong: Lineage.explain_batches(lineage(), "p", "true", **wrong),
     "Lineage.foreach_batch": lambda **wrong: Lineage.foreach_batch(_with_failure(lineage()), "SELECT 1 AS x", **wrong),
     "Lineage.profile": lambda **wrong: Lineage.profile(lineage(), "/data", ["a -> b"], **wrong),
