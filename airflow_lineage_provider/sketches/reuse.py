@@ -11,7 +11,7 @@ one that takes fewer, a group is a part of the old instance's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -176,12 +176,25 @@ class _Containment:
         return found
 
     def _cut(self, new: o.Limit, old: o.Limit) -> list[_Group]:
-        if new.child != old.child:
+        if new.child != old.child and not self._are_same_rows(new.child, old.child):
             raise _NotContained(f"a limit cuts other rows: {operator_text(new)}")
         if new.offset or old.offset or (old.count is not None and (new.count is None or new.count > old.count)):
             raise _NotContained(f"a limit takes more rows: {operator_text(new)}")
         self.cut += 1
         return []
+
+    def _are_same_rows(self, new: o.Plan, old: o.Plan) -> bool:
+        """Whether each row of one is a row of the other, though their conditions have other constants: only rows are selected and joined
+        there, and what passes in one instance passes in the other."""
+        if not all(map(_selects, _differing(new, old))):
+            return False
+        try:
+            return not any(self._anew().checked(one, other) for one, other in ((new, old), (old, new)))
+        except _NotContained:
+            return False
+
+    def _anew(self) -> _Containment:
+        return _Containment(Proof(self.f.again(), frozenset(), -1, self.proof.bounds, timeout_ms=self.proof.timeout_ms))
 
     def _require_unchanged(self, node: o.Plan, parts: Iterable[e.Expression]) -> None:
         if any(map(self.f.reads_changed, parts)):
@@ -249,6 +262,21 @@ class _Containment:
             *(self.f.true(term, "plain") for term in of_group), *(self.f.true(one.new, "sketched") for one in above),
         ]  # fmt: skip
         return all(self.proof.holds(assumed, self.f.true(one.new, "plain")) for one in below)
+
+
+def _differing(new: o.Plan, old: o.Plan) -> Iterator[o.Plan]:
+    """The operators in or above which the instances differ."""
+    if new != old:
+        yield new
+        for child, other in zip(children(new), children(old), strict=True):
+            yield from _differing(child, other)
+
+
+def _selects(node: o.Plan) -> bool:
+    """Whether each row of an operator is of one row of each input, with the same values in it."""
+    if isinstance(node, o.Join):
+        return node.kind in ("inner", "cross", "left_semi")
+    return isinstance(node, o.Filter | o.Project | o.Sort | o.Repartition | o.FunctionOperator)
 
 
 def _has_a_row(node: o.Plan) -> bool:

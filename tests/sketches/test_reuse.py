@@ -19,6 +19,7 @@ from airflow_lineage_provider.sketches import reuse
 from airflow_lineage_provider.sketches.columns import safe_columns
 from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.reuse import why_not_reused
+from airflow_lineage_provider.sketches.statistics import ColumnBounds
 from airflow_lineage_provider.sketches.template import instance_of
 from tests.oracle import evaluate
 from tests.oracle import query as q
@@ -209,6 +210,26 @@ def test_limits() -> None:
     assert "cuts other rows" in reused(first(2, 1), first(2, 0), GROUPS)
 
 
+def test_limits_over_the_same_rows_by_other_words() -> None:
+    """Where the statistics say that no x is below 5, ``x > 1`` and ``x > 3`` are one; ``x > 5`` is another."""
+    given = {"t": table("g x", (1, 5), (1, 50), (2, 7))}
+    bounds = {(0, "x"): ColumnBounds("5", "50", has_null=False)}
+
+    def first(count: int, least: int) -> q.Node:
+        return q.TopK(q.Filter(q.Table("t"), more(q.Col(2), number(least))), count)
+
+    def served(new: q.Node, old: q.Node) -> bool:
+        (apart_new, leaves), (apart_old, _) = apart(new, given), apart(old, given)
+        binding = instance_of(pipeline_of(apart_old, leaves)).binding
+        return not why_not_reused(pipeline_of(apart_new, leaves), binding, bounds=bounds)
+
+    assert served(first(2, 3), first(2, 1))
+    assert served(first(2, 1), first(3, 3))
+    assert not served(first(3, 1), first(2, 3))
+    assert not served(first(2, 5), first(2, 3)), "other rows are the first"
+    assert not served(first(2, 3), first(2, 5))
+
+
 def of_the_first(count: int, most: int) -> q.Node:
     """Groups of few rows: σ n < most (γ g; count (limit count (t)))."""
     groups = q.Aggregate(q.TopK(q.Project(q.Table("t"), (q.Col(0), q.Col(1))), count), (q.Col(1),), (q.Call("count"),))
@@ -385,6 +406,13 @@ RULES: dict[str, tuple[str, Any, q.Node, q.Node, tuple[tuple[int, int], ...]]] =
     "groups are whole": ("_is_whole", lambda *_: True, grouped("min", 3, 10), grouped("min", 0, 10), ((1, 2), (1, 50), (2, 20))),
     "keys are the same": ("_require_unchanged", lambda *_: None, alike(3), alike(0), ((1, 50), (2, 50), (2, 2))),
     "groups above a limit": ("_is_whole", lambda *_: True, of_the_first(3, 3), of_the_first(4, 3), ((1, 1), (1, 2), (2, 3), (1, 4))),
+    "limits over the same rows": (
+        "_are_same_rows",
+        lambda *_: True,
+        q.TopK(q.Filter(q.Table("t"), more(q.Col(2), number(5))), 1),
+        q.TopK(q.Filter(q.Table("t"), more(q.Col(2), number(3))), 1),
+        ((1, 4), (2, 9)),
+    ),
     "limits": ("_cut", lambda *_: [], q.TopK(q.Table("t"), 2), q.TopK(q.Table("t"), 1), ((1, 5), (2, 6))),
     "partners are the same": ("_joined", lambda self, new, old: self._collect(new.left, old.left), alone(41), alone(40), ((1, 41), (2, 9))),
 }
