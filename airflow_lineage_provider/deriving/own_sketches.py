@@ -50,7 +50,8 @@ def own_selections(run: AskedRun, spark_version: str) -> dict[int, tuple[str, Se
 
 def _of_one_run(run: AskedRun) -> list[StoredSketch]:
     """The run's own sketches; where it has none, those of the newest run of the same instance and versions. Not of several: sources that
-    stand under one limit are read through sketches of one run (`sketches.ties`)."""
+    stand under one limit are read through sketches of one run (`sketches.ties`). (What a limit took, of rows that tie, is the run's own:
+    its rows are stored, and what is below is read whole.)"""
     own = run.store.sketches_of_run(run.record.id)
     noted = None if own else run.store.instance_of_run(run.record.id)
     if noted is None:

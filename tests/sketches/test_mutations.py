@@ -185,7 +185,7 @@ MIN_OVER_3: Queried = q.Filter(MINIMA, more(q.Col(1), 3)), {"t": HALVES}
 def with_h(*some: tuple[object, ...]) -> q.Data:
     """Rows of g, h, x, f; a rid comes first."""
     columns = (("rid", "int"), ("g", "int"), ("h", "int"), ("x", "int"), ("f", "int"))
-    return q.Data(columns, tuple((at, *row) for at, row in enumerate(some)))  # type: ignore[arg-type]
+    return q.Data(columns, tuple((at, *row) for at, row in enumerate(some)))
 
 
 WITH_H = {"t": with_h((1, 1, 5, 1), (1, 1, 1, 2), (2, 1, 5, 1))}

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from typing import Any
 from unittest.mock import patch
-
-import pandas as pd
 
 from airflow_lineage_provider import SketchOn, reasoned_udf
 from tests.bench.arms import sorted_rows
@@ -31,15 +30,15 @@ BEST = """
 
 
 @reasoned_udf("double")
-def priced(quantity: pd.Series) -> pd.Series:
+def priced(quantity: Decimal) -> float:
     """A model that takes its time for every row."""
-    time.sleep(SECONDS * len(quantity))
-    return quantity.astype("float64") * 2
+    time.sleep(SECONDS)
+    return float(quantity) * 2
 
 
 @priced.with_reason
-def _(quantity: pd.Series) -> tuple[pd.Series, pd.Series]:
-    return quantity.astype("float64") * 2, quantity.map(lambda one: {"quantity": float(one)})
+def _(quantity: Decimal) -> tuple[float, dict[str, float]]:
+    return float(quantity) * 2, {"quantity": float(quantity)}
 
 
 def run(ground: Ground) -> Iterator[Comparison]:
