@@ -45,7 +45,7 @@ def _class_path() -> str:
     spec = find_spec("pyspark")
     assert spec is not None
     assert spec.origin is not None
-    home = Path(spec.origin).parent
+    home = Path(os.environ.get("SPARK_HOME") or Path(spec.origin).parent)
     first = [str(jar) for name in _FIRST for jar in sorted((home / "jars").glob(f"{name}*.jar"))]
     return f"-cp {':'.join([f'{home}/conf', *first, f'{home}/jars/*'])}"
 

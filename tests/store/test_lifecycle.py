@@ -28,6 +28,8 @@ from tests.store.conftest import known, sql
 
 COLUMNS = [Column("a", "int")]
 BATCH = pa.record_batch({"a": pa.array([1, 2], pa.int32())})
+LARGE = pa.record_batch({"a": pa.array(range(50_000), pa.int32())})
+"""One that is sent: many small ones wait for each other, for seconds."""
 
 DRIVER = """
 import sys, time
@@ -115,7 +117,7 @@ def test_failing_ends_the_loads_of_tasks_that_live_on(store: Store, begin: Calla
 
     def endless() -> Iterator[pa.RecordBatch]:
         for number in count():
-            yield BATCH
+            yield LARGE
             if number == 2:  # the way to send them is chosen by the first two, before the load begins
                 loading.set()
             time.sleep(0.01)
