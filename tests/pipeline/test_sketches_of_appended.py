@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
@@ -25,6 +26,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("no_sketches")]
 pytest.importorskip("z3")
 
 ORDERS = 400
+OF_ORDERS = "o_orderkey int, o_status string"
 ITEMS = "l_orderkey int, l_line int, l_quantity int, l_price decimal(12,2)"
 SMALL = {"parquet.block.size": "2048", "parquet.page.size": "512", "parquet.page.row.count.limit": "20"}
 ON_KEY = {"items": "l_orderkey"}
@@ -35,14 +37,31 @@ class Tables:
 
     def __init__(self, spark: SparkSession, place: Path) -> None:
         self.spark, self.place, self.random = spark, place, Random(5)
-        self.add("orders", [(key, self.random.choice("OFP")) for key in range(ORDERS)], "o_orderkey int, o_status string")
+
+    @classmethod
+    def made(cls, spark: SparkSession, place: Path) -> Tables:
+        tables = cls(spark, place)
+        tables.add("orders", [(key, tables.random.choice("OFP")) for key in range(ORDERS)], OF_ORDERS)
         for first in range(0, ORDERS, 100):
-            self.add_items(range(first, first + 100))
+            tables.add_items(range(first, first + 100))
+        return tables
+
+    def copied(self, place: Path) -> Tables:
+        """The same tables in another place: writing them takes Spark longer than what a test asks."""
+        shutil.copytree(self.place, place, dirs_exist_ok=True)
+        tables = Tables(self.spark, place)
+        tables.random.setstate(self.random.getstate())
+        for table, schema in (("orders", OF_ORDERS), ("items", ITEMS)):
+            tables.view(table, schema)
+        return tables
 
     def add(self, table: str, rows: Sequence[tuple[Any, ...]], schema: str) -> None:
         place = str(self.place / f"{table} 100%")
         self.spark.createDataFrame(rows, schema).coalesce(1).write.mode("append").options(**SMALL).parquet(place)
-        self.spark.read.parquet(place).createOrReplaceTempView(table)
+        self.view(table, schema)
+
+    def view(self, table: str, schema: str) -> None:
+        self.spark.read.schema(schema).parquet(str(self.place / f"{table} 100%")).createOrReplaceTempView(table)
 
     def add_items(self, keys: Sequence[int], line: int = 0, quantity: tuple[int, int] = (1, 50)) -> None:
         """Six items of each order; what there is most of is dear."""
@@ -50,9 +69,14 @@ class Tables:
         self.add("items", [(*rest, many, Decimal(price + 2_000 * many).scaleb(-2)) for *rest, many, price in items], ITEMS)
 
 
+@pytest.fixture(scope="module")
+def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Tables:
+    return Tables.made(spark, tmp_path_factory.mktemp("appended"))
+
+
 @pytest.fixture
-def tables(spark: SparkSession, tmp_path: Path) -> Tables:
-    return Tables(spark, tmp_path)
+def tables(made: Tables, tmp_path: Path) -> Tables:
+    return made.copied(tmp_path)
 
 
 GROUPED = "SELECT l_orderkey, sum(l_quantity) AS total FROM items GROUP BY l_orderkey"
@@ -229,7 +253,7 @@ def test_other_sources_must_be_as_they_were_and_are_read_in_full(spark: SparkSes
     assert told["orders"][0] == "used"
     assert told["items"][0] == "unused"
     assert told["items"][1].endswith("it is not used: another source is read through a sketch")
-    tables.add("orders", [(ORDERS, "O")], "o_orderkey int, o_status string")
+    tables.add("orders", [(ORDERS, "O")], OF_ORDERS)
     run = lineage.run(sql, name="both", sketches="use")
     told = {one.table: (one.state, one.because) for one in run.sketches}
     # Of the sketch of before both appends both have changed, of that of after the first one orders alone.
