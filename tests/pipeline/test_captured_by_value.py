@@ -168,7 +168,7 @@ def test_answers_are_those_that_are_traced(runs: dict[str, Run], name: str, want
     looked_up = 0
     for target, rows in traced.items():
         assert told(run.backward(target, table)) == told(rows)
-        for turn in range(20 if EVERY else 8):
+        for turn in range(20 if EVERY else 4):
             condition, by, measures = chance.choice(CONDITIONS), chance.choice(BY), chance.choice(MEASURES)
             if not turn:  # once sure to be looked up
                 condition, by, measures = wanted.where or "", [(wanted.granularity or ())[0]], []

@@ -27,7 +27,7 @@ SESSION = "SELECT flag, count(*) AS n FROM part_session GROUP BY flag"
 LINES = "SELECT flag, count(*) AS n FROM part_lines GROUP BY flag"
 JOINED = "SELECT t.k, s.flag, count(*) AS n FROM part_sales s JOIN VALUES (1), (2) AS t(k) ON s.kind >= t.k GROUP BY t.k, s.flag"
 QUERIES = {"joined": JOINED, "groups": GROUPS, "above": ABOVE, "twice": TWICE, "session": SESSION, "lines": LINES}
-CONDITIONS = 12 if EVERY else 3
+CONDITIONS = 12 if EVERY else 2
 TABLES = {"session": "part_session", "lines": "part_lines"}
 PARTS = [CaptureTable(where="tax > 0.02 AND kind IS NOT NULL"), CaptureTable(partition_by=["mode", "year(day)"]),
          CaptureTable(where="mode = 'AIR'", partition_by=["kind", "(tax > 0.04)"])]  # fmt: skip
@@ -156,7 +156,7 @@ def test_aggregates_that_are_kept(runs: dict[str, Run], name: str, where: str | 
     assert made.tables[table].cube == tuple(CUBES)
     looked_up = set()
     for target, rows in traced.items():
-        for turn in range(20 if EVERY else 6):
+        for turn in range(20 if EVERY else 4):
             condition = chance.choice(
                 [where, where, f"{where or 'true'} AND kind = :kind", "mode = 'AIR' AND year(day) = 2024", "tax > 0", None]
             )

@@ -240,19 +240,19 @@ def test_a_cut_between_the_values_of_a_type() -> None:
 
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
 def test_spark_selects_the_same_rows(spark: SparkSession, zone: str) -> None:
-    """Of every type, in one frame; few and many fragments. And it numbers their fragments so."""
+    """Of every type (in another zone of those that it has to do with), in one frame; few and many fragments. And it numbers their fragments so."""
     from airflow_lineage_provider.spark.fragment_numbers import with_fragments
     from airflow_lineage_provider.spark.selected import selected
     from airflow_lineage_provider.spark.session import apply_conf
 
-    random = Random(zone)
-    rows = [tuple(drawn(kind, random) for kind in KINDS) for _ in range(300)]
-    schema = ", ".join(f"c{at} {kind}" for at, kind in enumerate(KINDS))
+    random, kinds = Random(zone), KINDS if zone == "UTC" else ("date", "timestamp", "timestamp_ntz")
+    rows = [tuple(drawn(kind, random) for kind in kinds) for _ in range(300)]
+    schema = ", ".join(f"c{at} {kind}" for at, kind in enumerate(kinds))
     with apply_conf(spark, {"spark.sql.session.timeZone": zone}):
         given = [tuple(one.astimezone() if isinstance(one, datetime) and one.tzinfo else one for one in row) for row in rows]
         frame = spark.createDataFrame([(at, *row) for at, row in enumerate(given)], f"number int, {schema}")
         searched = 0
-        for at, kind in enumerate(KINDS):
+        for at, kind in enumerate(kinds):
             values = [row[at] for row in rows]
             for share in (0.05, 0.5):
                 partition = cut(kind, values, random, every=share == 0.5)
@@ -264,7 +264,7 @@ def test_spark_selects_the_same_rows(spark: SparkSession, zone: str) -> None:
                 searched += asked is not None and asked.membership is not None
                 numbers = {row.number: row.f for row in with_fragments(frame, f"c{at}", numbering(partition), "f").collect()}
                 assert numbers == {number: partition.fragment_of(value) for number, value in enumerate(values)}, (kind, zone, partition)
-        assert searched >= 8, "of most types there are many intervals"
+        assert searched >= 0.7 * len(kinds), "of most types there are many intervals"
 
 
 @pytest.mark.spark
