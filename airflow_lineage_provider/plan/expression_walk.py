@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import cache
@@ -24,10 +25,20 @@ def field_names(cls: type) -> tuple[str, ...]:
     return _names(cls)
 
 
+_OF_NO_NODE = frozenset(("str", "int", "bool", "float", "bytes", "None", "tuple", "frozenset"))
+"""Types that neither are nodes nor hold any: fields of these alone are not looked into, which of many a plan is half of all."""
+
+
+@cache
+def node_fields(cls: type) -> tuple[str, ...]:
+    """The names of a node's fields that can be nodes, or tuples of them, as its class declares their types."""
+    return tuple(f.name for f in fields(cls) if not isinstance(f.type, str) or not _OF_NO_NODE.issuperset(re.findall(r"\w+", f.type)))
+
+
 def replace_fields(node: Node, classes: tuple[type, ...], function: Callable[[Any], Any]) -> Node:
     """The node with its fields of these classes replaced, also those in tuples; the same object when nothing changes."""
     changed: dict[str, Any] = {}
-    for name in field_names(type(node)):
+    for name in node_fields(type(node)):
         value = getattr(node, name)
         if isinstance(value, classes):
             new = function(value)
@@ -45,7 +56,7 @@ def replace_fields(node: Node, classes: tuple[type, ...], function: Callable[[An
 def subexpressions(expression: Part) -> tuple[Expression, ...]:
     """The direct parts of an expression, left to right."""
     found: list[Any] = []
-    for name in field_names(type(expression)):
+    for name in node_fields(type(expression)):
         if isinstance(expression, Alias) and name == "attribute":
             continue
         value = getattr(expression, name)

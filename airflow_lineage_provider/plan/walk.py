@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from airflow_lineage_provider.plan.base import ExpressionNode, Operator
-from airflow_lineage_provider.plan.expression_walk import expressions_in, field_names, replace_fields, transform_expression
+from airflow_lineage_provider.plan.expression_walk import expressions_in, node_fields, replace_fields, transform_expression
 from airflow_lineage_provider.plan.expressions import Alias, Attribute, Expression, Part, ScalarSubquery, SortKey
 from airflow_lineage_provider.plan.operators import FunctionOperator, Plan, check_known
 
@@ -18,7 +18,7 @@ _EXPRESSION_PARTS: tuple[Any, ...] = (ExpressionNode, Alias, SortKey)
 def children(plan: Plan) -> tuple[Plan, ...]:
     """The inputs of an operator, left to right."""
     found: list[Any] = []
-    for name in field_names(type(plan)):
+    for name in node_fields(type(plan)):
         value = getattr(plan, name)
         if isinstance(value, Operator):
             found.append(value)
@@ -83,7 +83,7 @@ def transform_up(plan: Plan, function: Callable[[Plan], Plan]) -> Plan:
 def own_expressions(plan: Plan) -> tuple[Part, ...]:
     """The expressions of this operator itself (aliases and sort keys whole), not of its children."""
     found: list[Any] = []
-    for name in field_names(type(plan)):
+    for name in node_fields(type(plan)):
         if name in type(plan).makes:
             continue
         value = getattr(plan, name)
@@ -97,7 +97,7 @@ def own_expressions(plan: Plan) -> tuple[Part, ...]:
 def map_expressions(plan: Plan, function: Callable[[Part], Part]) -> Plan:
     """The operator with its own expressions (aliases and sort keys whole) replaced; what it makes and its children stay."""
     changed: dict[str, Any] = {}
-    for name in field_names(type(plan)):
+    for name in node_fields(type(plan)):
         value = getattr(plan, name)
         if name in type(plan).makes:
             continue
