@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Capture, Lineage, Run
 from airflow_lineage_provider.capture.encodings.written import checksum
+from airflow_lineage_provider.cli import main
 from airflow_lineage_provider.deriving.captured_parts import _parts
 from airflow_lineage_provider.errors import (
     CaptureRequired,
@@ -401,20 +400,18 @@ def test_what_a_capture_cannot_be(given: dict[str, Any], message: str) -> None:
         Capture(**given)
 
 
-def test_the_command(runs: dict[str, Run], store: Store, folder: Path) -> None:
+def test_the_command(runs: dict[str, Run], store: Store, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     run = runs["Q1"]
     run.forget_captured()
-    own = [sys.executable, "-m", "airflow_lineage_provider.cli", "--store", store.url]
     told: dict[Any, Any] = {}
     for asked in (["index", run.id], ["capture", run.id], ["index", run.id], ["capture", run.id, "--forget"]):
-        done = subprocess.run([*own, *asked, "--json"], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        told[" ".join(asked), len(told)] = json.loads(done.stdout)["captured"]
+        assert main(["--store", store.url, *asked, "--json"]) == 0
+        told[" ".join(asked), len(told)] = json.loads(capfd.readouterr().out)["captured"]
     before, captured, again, after = told.values()
     assert before is None
     assert after is None
     assert again == captured
     assert captured["edges"] == sum(one["edges"] for one in captured["maps"]) > 0
-    shown = subprocess.run([*own, "index", run.id], capture_output=True, text=True, check=True).stdout
-    assert "No lineage was captured" in shown
+    assert main(["--store", store.url, "index", run.id]) == 0
+    assert "No lineage was captured" in capfd.readouterr().out
     assert Lineage(store=store).get_run(run.id).forward("s_id = '01'", "store").engine.startswith("lazy: ")

@@ -13,7 +13,7 @@ from airflow_lineage_provider import Capture, CaptureTable, Cube, Lineage, Run, 
 from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.store.schema import captured_parts
 from airflow_lineage_provider.words import CaptureMode, Strategy
-from tests.in_turn import sampled
+from tests.in_turn import in_turn, sampled
 from tests.pipeline.small_files import views
 
 pytestmark = pytest.mark.spark
@@ -121,7 +121,7 @@ def check(run: Run, store: Store, sql: str, spark: SparkSession) -> None:
     assert made == written(run, store)
 
 
-@pytest.mark.parametrize("name", sampled(COLLECTED, 2))
+@pytest.mark.parametrize("name", sampled(COLLECTED, 3))
 def test_what_is_collected_is_what_is_found_later(name: str, lineage: Lineage, store: Store, spark: SparkSession) -> None:
     run = lineage.run(COLLECTED[name], name=f"collected: {name}", capture=Capture(mode="inject"))
     assert "inject" in modes(run).values(), run.index
@@ -140,8 +140,7 @@ def test_what_cannot_be_collected_is_found_later_and_says_why(name: str, lineage
     run.close()
 
 
-@pytest.mark.parametrize("adaptive", [True, False])
-@pytest.mark.parametrize("strategy", ["function_materialization", "full_materialization"])
+@pytest.mark.parametrize(("adaptive", "strategy"), in_turn([True, False], ["function_materialization", "full_materialization"]))
 def test_however_spark_runs_it(adaptive: bool, strategy: Strategy, lineage: Lineage, store: Store, spark: SparkSession) -> None:
     settings = {
         "spark.sql.adaptive.enabled": str(adaptive).lower(), "spark.sql.shuffle.partitions": "7" if adaptive else "1",
