@@ -30,9 +30,13 @@ _OF_NO_NODE = frozenset(("str", "int", "bool", "float", "bytes", "None", "tuple"
 
 
 @cache
+def _can_be_nodes(cls: type) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(cls) if not isinstance(f.type, str) or not _OF_NO_NODE.issuperset(re.findall(r"\w+", f.type)))
+
+
 def node_fields(cls: type) -> tuple[str, ...]:
     """The names of a node's fields that can be nodes, or tuples of them, as its class declares their types."""
-    return tuple(f.name for f in fields(cls) if not isinstance(f.type, str) or not _OF_NO_NODE.issuperset(re.findall(r"\w+", f.type)))
+    return _can_be_nodes(cls)
 
 
 def replace_fields(node: Node, classes: tuple[type, ...], function: Callable[[Any], Any]) -> Node:
