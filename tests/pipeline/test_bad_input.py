@@ -36,15 +36,16 @@ from airflow_lineage_provider.errors import (
 from airflow_lineage_provider.store import Store, embedded
 from airflow_lineage_provider.words import Reasons
 from tests.answers import guarantees_of
+from tests.pipeline.small_files import write_parquet
 
 pytestmark = pytest.mark.spark
 
 
 @pytest.fixture
 def numbers(spark: SparkSession, tmp_path: Path) -> Iterator[str]:
-    path = str(tmp_path / "numbers")
-    spark.createDataFrame([(n, f"name {n}") for n in range(20)], "id int, name string").write.parquet(path)
-    spark.read.parquet(path).createOrReplaceTempView("numbers")
+    path, schema = str(tmp_path / "numbers"), "id int, name string"
+    assert write_parquet(tmp_path / "numbers", [(n, f"name {n}") for n in range(20)], schema, files=2)
+    spark.read.schema(schema).parquet(path).createOrReplaceTempView("numbers")
     yield path
     spark.catalog.dropTempView("numbers")
 

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from airflow_lineage_provider import Lineage, LineageRows, Run
 from airflow_lineage_provider.errors import EmptyTarget, SourceUnavailable
 from airflow_lineage_provider.store import Store
+from tests.pipeline.small_files import write_parquet
 
 pytestmark = pytest.mark.spark
 
@@ -54,7 +55,7 @@ def appended(spark: SparkSession, folder: Path) -> None:
 @pytest.fixture
 def tables(spark: SparkSession, tmp_path: Path) -> Iterator[Path]:
     write(spark, CREDITS, tmp_path / "credits")
-    spark.createDataFrame(PEOPLE, "pid int, country string").coalesce(1).write.parquet(str(tmp_path / "people"))
+    assert write_parquet(tmp_path / "people", PEOPLE, "pid int, country string")
     yield tmp_path
     spark.catalog.clearCache()
 

@@ -13,6 +13,7 @@ from airflow_lineage_provider import Lineage, Run
 from airflow_lineage_provider.deriving import lineage_stream, part_sizes
 from airflow_lineage_provider.errors import AnswerTooLarge, EmptyTarget, InvalidOption, InvalidTarget, SourceUnavailable
 from airflow_lineage_provider.store import Store
+from tests.pipeline.small_files import view
 
 pytestmark = pytest.mark.spark
 
@@ -21,8 +22,7 @@ ROWS = [(number, number % 5, f"text {number}") for number in range(40)]
 
 @pytest.fixture
 def sold(spark: SparkSession, tmp_path: Path) -> Iterator[Path]:
-    spark.createDataFrame(ROWS, "id int, shop int, asked string").coalesce(1).write.parquet(str(tmp_path / "sold"))
-    spark.read.parquet(str(tmp_path / "sold")).createOrReplaceTempView("sold")
+    view(spark, tmp_path, "sold", ROWS, "id int, shop int, asked string")
     yield tmp_path / "sold"
     spark.catalog.dropTempView("sold")
 

@@ -16,15 +16,14 @@ from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.words import Strategy
 from tests.answers import guarantees_of
 from tests.in_turn import STRATEGIES, in_turn
-from tests.pipeline.small_files import rids
+from tests.pipeline.small_files import rids, view
 
 pytestmark = pytest.mark.spark
 
 
 @pytest.fixture
 def lineage(spark: SparkSession, store: Store, tmp_path: Path) -> Iterator[Lineage]:
-    spark.createDataFrame([(i, i % 3) for i in range(30)], "rid int, k int").coalesce(1).write.parquet(str(tmp_path / "w"))
-    spark.read.parquet(str(tmp_path / "w")).createOrReplaceTempView("w")
+    view(spark, tmp_path, "w", [(i, i % 3) for i in range(30)], "rid int, k int")
     spark.udf.register("plus", lambda x: x + 1, "int")
     yield Lineage(spark, store=store)
     spark.catalog.dropTempView("w")

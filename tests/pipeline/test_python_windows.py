@@ -16,6 +16,7 @@ from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.words import Strategy
 from tests.in_turn import STRATEGIES, in_turn, sampled
+from tests.pipeline.small_files import view
 from tests.pipeline.test_python_functions import spread, weighed
 
 pytestmark = pytest.mark.spark
@@ -30,8 +31,7 @@ def rank(values: pd.Series) -> int:
 
 @pytest.fixture
 def lineage(spark: SparkSession, store: Store, tmp_path: Path) -> Iterator[Lineage]:
-    spark.createDataFrame(ROWS, "rid int, k int, s string, x int").coalesce(1).write.parquet(str(tmp_path / "a"))
-    spark.read.parquet(str(tmp_path / "a")).createOrReplaceTempView("a")
+    view(spark, tmp_path, "a", ROWS, "rid int, k int, s string, x int")
     for name, function in {"spread": spread, "weighed": weighed, "summed_up": rank}.items():
         spark.udf.register(name, function)
     yield Lineage(spark, store=store)

@@ -22,6 +22,7 @@ from airflow_lineage_provider.words import Strategy
 from tests.oracle.check import check
 from tests.oracle.examples import EXAMPLES, TABLES
 from tests.oracle.strategies import STYLES, Case
+from tests.pipeline.small_files import write_parquet
 from tests.store.conftest import sql
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ JUDGED = (
 def tables(spark: SparkSession, tmp_path: Path) -> Iterator[None]:
     """One table of files, and one that the session alone has."""
     loans = [(1, 1000.0), (2, 10.0), (3, 5000.0), (1, 700.0)]
-    spark.createDataFrame(loans, "client int, amount double").repartition(2).write.parquet(str(tmp_path / "loan"))
+    assert write_parquet(tmp_path / "loan", loans, "client int, amount double", files=2)
     spark.read.parquet(str(tmp_path / "loan")).createOrReplaceTempView("loan")
     clients = [(1, "N", 100.0), (2, "N", 900.0), (3, "S", 50.0)]
     spark.createDataFrame(clients, "id int, region string, income double").createOrReplaceTempView("client")

@@ -16,6 +16,7 @@ from airflow_lineage_provider.errors import PlanError, SourceUnavailable, SparkR
 from airflow_lineage_provider.reasons import registry
 from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.words import Strategy
+from tests.pipeline.small_files import view
 
 pytestmark = pytest.mark.spark
 
@@ -40,8 +41,7 @@ PIPELINE = """SELECT g, grade, count(*) AS n FROM (SELECT t.g, grade(t.x) AS gra
 @pytest.fixture
 def lineage(spark: SparkSession, store: Store, tmp_path: Path) -> Iterator[Lineage]:
     for name, rows, schema in (("t", T_ROWS, "rid int, g string, x int"), ("u", U_ROWS, "rid int, g string")):
-        spark.createDataFrame(rows, schema).coalesce(1).write.parquet(str(tmp_path / name))
-        spark.read.parquet(str(tmp_path / name)).createOrReplaceTempView(name)
+        view(spark, tmp_path, name, rows, schema)
     grade.register(spark)
     yield Lineage(spark, store=store)
     for name in ("t", "u"):

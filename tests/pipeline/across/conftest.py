@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.store import Store
 from tests.pipeline.across.small_runs import CLIENTS, ORDERS, extent
+from tests.pipeline.small_files import write_parquet
 
 
 @pytest.fixture
@@ -20,6 +21,6 @@ def lineage(spark: SparkSession, store: Store) -> Lineage:
 
 @pytest.fixture
 def tables(spark: SparkSession, tmp_path: Path) -> Path:
-    spark.createDataFrame(ORDERS, "rid int, client string, amount int").repartition(2, "rid").write.parquet(str(tmp_path / "orders"))
-    spark.createDataFrame(CLIENTS, "client string, country string").coalesce(1).write.parquet(str(tmp_path / "clients"))
+    assert write_parquet(tmp_path / "orders", ORDERS, "rid int, client string, amount int", files=2)
+    assert write_parquet(tmp_path / "clients", CLIENTS, "client string, country string")
     return tmp_path
