@@ -15,16 +15,6 @@ from airflow_lineage_provider.plan.expressions import Alias, Attribute, Expressi
 Node = TypeVar("Node")
 
 
-@cache
-def _names(cls: type) -> tuple[str, ...]:
-    return tuple(f.name for f in fields(cls))
-
-
-def field_names(cls: type) -> tuple[str, ...]:
-    """The names of a node's fields."""
-    return _names(cls)
-
-
 _OF_NO_NODE = frozenset(("str", "int", "bool", "float", "bytes", "None", "tuple", "frozenset"))
 """Types that neither are nodes nor hold any: fields of these alone are not looked into, which of many a plan is half of all."""
 
