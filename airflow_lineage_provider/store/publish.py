@@ -77,7 +77,7 @@ def publish(
     return True
 
 
-def check_known(connection: sa.Connection, run_id: str, stored: Mapping[str, Materialization], indexes: Indexes) -> None:
+def check_indexes(connection: sa.Connection, run_id: str, stored: Mapping[str, Materialization], indexes: Indexes) -> None:
     """:raises StoreError: ``indexes`` names a materialization that the run has not. (Of one that has ended nothing else can be said.)"""
     unknown = sorted(set(indexes) - set(stored))
     if not unknown:

@@ -186,7 +186,7 @@ class Runs(OpenStore):
             return made
         with self._transaction(f"reading what run {run_id} stored") as connection:
             stored = {one.name: one for one in materialized.stored(by_connection(connection), self._executors, run_id)}
-            publish.check_known(connection, run_id, stored, indexes)
+            publish.check_indexes(connection, run_id, stored, indexes)
         return stored
 
     def fail_run(self, run_id: str, error: str) -> None:
