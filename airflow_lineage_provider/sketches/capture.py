@@ -10,6 +10,7 @@ anything above hangs on that order.
 
 >>> lines = join(table("orders", "id, price"), table("lines", "order, amount"), "id = order")
 >>> by_order = group(lines, by="order", give="order, sum(amount) AS total")
+>>> from airflow_lineage_provider.rewrite.fresh import FreshAttributes
 >>> how = Carrying(columns={0: "id", 1: "amount"}, counts={1: 10_000}, fresh=FreshAttributes(by_order))
 >>> made = carry(by_order, how)
 >>> show(made.plan)
@@ -23,105 +24,19 @@ anything above hangs on that order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import singledispatch
-from typing import TypeAlias
 
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.base import unknown
 from airflow_lineage_provider.plan.expressions import Alias, Attribute, Expression
-from airflow_lineage_provider.plan.text import operator_text
 from airflow_lineage_provider.plan.walk import all_operators, children, subqueries, with_children
 from airflow_lineage_provider.rewrite.determinism import is_repeatable
-from airflow_lineage_provider.rewrite.fresh import FreshAttributes
 from airflow_lineage_provider.sketches.equal_columns import EqualColumns, equalities
-from airflow_lineage_provider.sketches.unions import Column, Union, is_for, keeps_order, of_numbers, of_unions
-
-FRAGMENT = "lineage_fragment"
-"""The column of a source's view that has the numbers of its rows' fragments."""
-
-
-class CannotCarry(Exception):
-    """What stands behind some rows is not carried to them: ``leaves`` are the sources, and the text says why not."""
-
-    def __init__(self, node: o.Plan, leaves: Iterable[int], because: str) -> None:
-        super().__init__(f"{because} ({operator_text(node)})")
-        self.leaves = frozenset(leaves)
-
-
-class NumberLost(CannotCarry):
-    """A number is asked for where only the column is left that tells it."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class One:
-    """At most one row of a source stands behind each row.
-
-    :ivar value: a column that equals, in every row, the sketched column of that row; None where there is none.
-    :ivar number: the number of its fragment, NULL where there is no such row; None where only the value has come so far.
-    """
-
-    leaf: int
-    value: Attribute | None = None
-    number: Attribute | None = None
-
-    @property
-    def attributes(self) -> tuple[Attribute, ...]:
-        return tuple(one for one in (self.value, self.number) if one is not None)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Many:
-    """A set of fragments stands behind each row, in the columns of a union."""
-
-    leaf: int
-    union: Union
-    columns: tuple[Attribute, ...]
-
-    @property
-    def attributes(self) -> tuple[Attribute, ...]:
-        return self.columns
-
-
-Mark: TypeAlias = One | Many
-
-
-@dataclass(frozen=True, kw_only=True)
-class Carried:
-    """A plan that gives the marks of its rows beside its columns, and what is known to be equal in them."""
-
-    plan: o.Plan
-    marks: tuple[Mark, ...] = ()
-    equal: EqualColumns = field(default_factory=EqualColumns)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Carrying:
-    """What is carried.
-
-    :ivar columns: the column that a sketch is to be of, by leaf. :ivar counts: how many fragments it has, where that is known yet.
-    :ivar fresh: gives the attributes of marks. :ivar segments: what the rows of stored segments carry.
-    :ivar union: how the fragments of groups are united where their order is free; None: as costs least.
-    :ivar grouped: whether a semi-join's partners are grouped by what they are joined by, so that their numbers come along.
-    """
-
-    columns: Mapping[int, str]
-    counts: Mapping[int, int]
-    fresh: FreshAttributes
-    segments: Mapping[int, Carried] = field(default_factory=dict)
-    union: Union | None = None
-    grouped: bool = False
-
-    def attribute(self, type_: str, *, nullable: bool = True) -> Attribute:
-        """A new one, named after its number: no name is taken twice."""
-        made = self.fresh.attribute(FRAGMENT, type_, nullable)
-        return replace(made, name=f"{FRAGMENT}_{made.id}")
-
-    def unites(self, union: Union, leaf: int) -> bool:
-        """Whether a union has room for the fragments of a leaf, as far as is known."""
-        return leaf not in self.counts or is_for(union, self.counts[leaf])
+from airflow_lineage_provider.sketches.marks import FRAGMENT, CannotCarry, Carried, Carrying, Many, Mark, NumberLost, One
+from airflow_lineage_provider.sketches.unions import Column, Union, keeps_order, of_numbers, of_unions
 
 
 def carry(plan: o.Plan, how: Carrying, *, ordered: bool = False) -> Carried:
@@ -161,7 +76,7 @@ def _(node: o.Source, how: Carrying, _ordered: bool) -> Carried:
         return Carried(plan=node)
     if FRAGMENT in {column.casefold() for column in node.columns}:
         raise CannotCarry(node, [node.leaf], f"the table has a column {FRAGMENT} of its own")
-    value = dict(zip(node.columns, node.output, strict=True))[how.columns[node.leaf]]
+    value = node.output[node.columns.index(how.columns[node.leaf])]  # behind it may stand a lineage key of the same column
     number = how.attribute("int", nullable=False)
     plan = replace(node, output=(*node.output, number), columns=(*node.columns, FRAGMENT))
     return Carried(plan=plan, marks=(One(leaf=node.leaf, value=value, number=number),))
@@ -174,7 +89,9 @@ def _(node: o.SegmentOutput, how: Carrying, _ordered: bool) -> Carried:
         return Carried(plan=node)
     there = {a.id for a in node.output}
     added = tuple(dict.fromkeys(a for mark in stored.marks for a in mark.attributes if a.id not in there))
-    return Carried(plan=replace(node, output=(*node.output, *added)), marks=stored.marks, equal=stored.equal)
+    # Below it are lineage keys, whose numbers other programs use for theirs.
+    equal = stored.equal.among((*node.output, *added))
+    return Carried(plan=replace(node, output=(*node.output, *added)), marks=stored.marks, equal=equal)
 
 
 # --- rows that are each made of one row of every input -----------------------------------------------------------------

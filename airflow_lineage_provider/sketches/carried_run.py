@@ -14,7 +14,8 @@ from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.walk import all_operators, operators, transform_up
 from airflow_lineage_provider.rewrite.determinism import is_repeatable
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
-from airflow_lineage_provider.sketches.capture import FRAGMENT, CannotCarry, Carried, Carrying, Mark, NumberLost, One, carry
+from airflow_lineage_provider.sketches.capture import carry
+from airflow_lineage_provider.sketches.marks import FRAGMENT, CannotCarry, Carried, Carrying, Mark, NumberLost, One
 from airflow_lineage_provider.sketches.unions import Union
 from airflow_lineage_provider.tracing.program import Groups, Program
 from airflow_lineage_provider.tracing.prune import needed, prune

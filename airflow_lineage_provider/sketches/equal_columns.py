@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import combinations
 
 from airflow_lineage_provider.plan.expressions import Attribute, Call, Expression, conjuncts
 from airflow_lineage_provider.sketches.kinds import kind_of
@@ -31,6 +32,16 @@ class EqualColumns:
     def and_where(self, condition: Expression | None) -> EqualColumns:
         """What rows have that meet a condition, too."""
         return self.and_also(equalities(condition))
+
+    def among(self, attributes: Iterable[Attribute]) -> EqualColumns:
+        """What it says of these alone.
+
+        >>> one, other = (Attribute(id=at, name="k", type="int") for at in (1, 2))
+        >>> EqualColumns(((1, 3), (3, 2))).among([one, other]).pairs
+        ((1, 2),)
+        """
+        given = list(attributes)
+        return EqualColumns(tuple((one.id, other.id) for one, other in combinations(given, 2) if other.id in self.to(one)))
 
     def to(self, attribute: Attribute) -> frozenset[int]:
         """All that equal an attribute, itself among them."""

@@ -11,8 +11,9 @@ from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.walk import operators
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
-from airflow_lineage_provider.sketches.capture import FRAGMENT, CannotCarry, Carried, Carrying, Many, NumberLost, One, carry
+from airflow_lineage_provider.sketches.capture import carry
 from airflow_lineage_provider.sketches.carried_run import carried_run
+from airflow_lineage_provider.sketches.marks import FRAGMENT, CannotCarry, Carried, Carrying, Many, NumberLost, One
 from tests.plan.shorthand import Shorthand
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from airflow_lineage_provider.shown import first_line
-from airflow_lineage_provider.sketches.capture import Many, Mark, One
+from airflow_lineage_provider.sketches.marks import Many, Mark, One
 from airflow_lineage_provider.sketches.unions import from_words
 from airflow_lineage_provider.spark.executing.lost_executors import lost_executors
 from airflow_lineage_provider.spark.executing.run import under_settings

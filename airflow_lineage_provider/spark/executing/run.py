@@ -19,7 +19,7 @@ from airflow_lineage_provider.plan.lineage_keys import ROW, SourceIdentity
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import children, operators, transform_up
 from airflow_lineage_provider.progress import Progress
-from airflow_lineage_provider.sketches.capture import FRAGMENT
+from airflow_lineage_provider.sketches.marks import FRAGMENT
 from airflow_lineage_provider.spark.arrow_border import carried
 from airflow_lineage_provider.spark.capturing.lineage_sources import LineageSource, keys_frame
 from airflow_lineage_provider.spark.executing.by_driver import brought
