@@ -163,7 +163,7 @@ SETTINGS = {
 def test_settings(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     def ask(read: Callable[[], Any]) -> None:
         found = read()
-        assert found is None or found > 0
+        assert found is None or found > 0 or (found == 0 and read is own_settings.index_seconds)
 
     for name, read in SETTINGS.items():
         try:

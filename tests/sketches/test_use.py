@@ -240,7 +240,7 @@ def test_a_cut_between_the_values_of_a_type() -> None:
 
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
 def test_spark_selects_the_same_rows(spark: SparkSession, zone: str) -> None:
-    """Of every type (in another zone of those that it has to do with), in one frame; few and many fragments. They are numbered alike, too."""
+    """Of every type (in another zone of those that it has to do with), in one frame; few and many fragments, numbered alike."""
     from airflow_lineage_provider.spark.fragment_numbers import with_fragments
     from airflow_lineage_provider.spark.selected import selected
     from airflow_lineage_provider.spark.session import apply_conf

@@ -76,7 +76,11 @@ def _model(ground: Ground, table: str, scale: str) -> Comparison:
 
     arms = {
         "plain": Arm(done("plain"), sorted_rows),
-        "through a sketch": Arm(done("through a sketch", sketches="use", sketch_on=_on(table)), sorted_rows),
+        "through a sketch": Arm(
+            done("through a sketch", sketches="use", sketch_on=_on(table)),
+            sorted_rows,
+            parts={"calls ÷ rows in the sketch": lambda: f"calls: {calls}; of the source's rows {share}"},
+        ),
     }
     found = compared(title, arms, ground.meter, ground.repeats)
     left = calls["through a sketch"] / calls["plain"]
