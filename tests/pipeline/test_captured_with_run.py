@@ -57,7 +57,7 @@ DEFERRED = {
     "a rounded sum of groups": (f"SELECT sum(total / 7.3D) AS s FROM ({PER_SHOP}) WHERE total > 1", "hangs on the order of its rows"),
     "the first of groups": (f"SELECT first(total) AS f FROM ({PER_SHOP})", "order of a group's rows"),
     "groups that are numbered": (f"SELECT total, monotonically_increasing_id() AS n FROM ({PER_SHOP})", "hangs on the order of its rows"),
-    "a rounded sum": (f"SELECT d.name, avg(CAST(s.num AS double)) AS mean {FROM} GROUP BY d.name", "round by it"),
+    "a rounded sum": (f"SELECT d.name, avg(s.num / 7.3D) AS mean {FROM} GROUP BY d.name", "round by it"),
     "a list": (f"SELECT d.name, sort_array(collect_list(s.num)) AS nums {FROM} GROUP BY d.name", "order of a group's rows"),
     "a window over groups": (f"SELECT name, total, rank() OVER (ORDER BY total) AS place FROM ({PER_SHOP})", "by way of segment"),
     "partners that are groups": (

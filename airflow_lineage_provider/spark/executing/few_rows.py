@@ -24,8 +24,9 @@ partitions come here, which takes a tenth to a fifth less than a second job; whe
 hundredth or two."""
 _WIDEST = 200
 """Columns. Spark sends a task its expressions, and does not get to the end of a thousand conditions."""
-_BYTES, _LEAST = 8_000_000, 2_000
-"""So large may the very first row be; those after it less and less, but always the second."""
+_BYTES, _LEAST, _LATER = 8_000_000, 2_000, 100
+"""So large may the very first row be; those after it less and less, but always the second, or, beyond the first `_EARLY`, the third."""
+_EARLY = 5_000
 _MUCH, _UNKNOWN = 64_000_000, 2**56
 """Bytes: from so many that Spark estimates the rows are sent by the executors at once. What it knows nothing of it takes for gigantic."""
 _LEAST_RESULT = 256_000_000
@@ -79,7 +80,8 @@ def _first_rows(frame: DataFrame, types: list[DataType]) -> DataFrame:
     number, partition = f"({row} & {2**33 - 1}L)", f"shiftright({row}, 33)"
     rows = _ROWS * _COLUMNS // max(_COLUMNS, len(types))
     most = f"greatest(1L, CAST({rows} / pow({partition} + 1, 1.5D) AS BIGINT))"
-    share = f"greatest({_LEAST}D, {_BYTES} / pow(({number} + 1) * ({partition} + 1), 1.5D))"
+    least = f"if({number} < {_EARLY} / pow({partition} + 1, 1.5D), {_LEAST}D, {_LATER}D)"
+    share = f"greatest({least}, {_BYTES} / pow(({number} + 1) * ({partition} + 1), 1.5D))"
     sizes = ["0L", *(size for i, one in enumerate(types) if (size := _size(f"c{i}", one)))]
     whole = f"({number} < {most} AND {_sum(sizes)} <= {share})"
     columns = [f"if(whole, c{i}, NULL) AS c{i}" if _size("", one) else f"c{i}" for i, one in enumerate(types)]
