@@ -22,6 +22,7 @@ class DuckDbDialect(PortableDialect):
     # A sum of whole numbers has 128 bits.
     sums_as_bigint: ClassVar[bool] = False
     escapes_by_default: ClassVar[bool] = False
+    integral_quotient: ClassVar[str] = "DIVIDE"
     functions: ClassVar[Mapping[str, Writer]] = DUCKDB_FUNCTIONS
 
     def literal(self, literal: Literal, compared: bool = False) -> exp.Expr:

@@ -46,6 +46,8 @@ class PortableWriter:
     """The sum of whole numbers up to 32 bits is one of 64."""
     escapes_by_default: ClassVar[bool]
     """LIKE has the escape character \\ unless another is given."""
+    integral_quotient: ClassVar[str]
+    """The function that divides integers towards zero."""
     functions: ClassVar[Mapping[str, Callable[[Any, e.Call, Scope], exp.Expr]]] = MappingProxyType({})
     """Further ones that mean the same there."""
 
@@ -160,14 +162,26 @@ class PortableWriter:
         left, right = (self.write(argument, scope) for argument in call.arguments)
         return nodes.binary(_ARITHMETIC[call.function], left, right)
 
+    def _integral_quotient(self, call: e.Call, scope: Scope) -> exp.Expr:
+        """``a DIV 10``: towards zero, as all engines divide integers."""
+        kinds = {argument.type for argument in call.arguments}
+        if call.type != "bigint" or len(kinds) > 1 or not kinds <= _ARITHMETIC_TYPES:
+            raise _problem(call, "an integral quotient means the same there for integers of one width alone")
+        self._check_divisor(call)
+        quotient = nodes.function(self.integral_quotient, [self.write(argument, scope) for argument in call.arguments])
+        return nodes.cast(quotient, self.type_name("bigint", expression_text(call)))
+
     def _remainder(self, call: e.Call, scope: Scope) -> exp.Expr:
-        divisor = call.arguments[-1].child if isinstance(call.arguments[-1], e.Cast) else call.arguments[-1]
         if call.type not in _ARITHMETIC_TYPES or any(argument.type != call.type for argument in call.arguments):
             raise _problem(call, "a remainder means the same there for integers of one width alone")
-        # By zero Spark fails, or gives NULL; and by -1 an engine may fail for the least integer.
-        if not isinstance(divisor, e.Literal) or divisor.type not in INTEGER_DIGITS or divisor.value is None or int(divisor.value) <= 0:
-            raise _problem(call, "a remainder means the same there for a positive constant alone")
+        self._check_divisor(call)
         return nodes.function("MOD", [self.write(argument, scope) for argument in call.arguments])
+
+    def _check_divisor(self, call: e.Call) -> None:
+        """By zero Spark fails, or gives NULL; and by -1 an engine may fail for the least integer."""
+        divisor = call.arguments[-1].child if isinstance(call.arguments[-1], e.Cast) else call.arguments[-1]
+        if not isinstance(divisor, e.Literal) or divisor.type not in INTEGER_DIGITS or divisor.value is None or int(divisor.value) <= 0:
+            raise _problem(call, "division means the same there by a positive constant alone")
 
     def negative(self, call: e.Call, scope: Scope) -> exp.Expr:
         """An integer's. Raises as `arithmetic`."""
@@ -268,6 +282,7 @@ _CALLS: dict[str, Callable[[PortableWriter, e.Call, Scope], exp.Expr]] = {
     "negative": PortableWriter.negative,
     **dict.fromkeys(_ARITHMETIC, PortableWriter.arithmetic),
     **dict.fromkeys(("%", "mod"), PortableWriter._remainder),
+    "div": PortableWriter._integral_quotient,
 }
 
 

@@ -19,6 +19,7 @@ class PostgresDialect(PortableDialect):
     name: ClassVar[Dialect] = "postgres"
     sums_as_bigint: ClassVar[bool] = True
     escapes_by_default: ClassVar[bool] = True
+    integral_quotient: ClassVar[str] = "DIV"
 
     def literal(self, literal: Literal, compared: bool = False) -> exp.Expr:
         return postgres_literal(literal, compared=compared)

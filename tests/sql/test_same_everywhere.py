@@ -164,6 +164,7 @@ def test_remainders(pairs: Pairs, kind: str) -> None:
     if kind != "smallint":
         divisors.append(e.Cast(child=literal(40, "smallint"), type=kind))
     pairs.evaluate(kind, lambda a, _b: [call(name, a, one, kind=kind) for name in ("%", "mod") for one in divisors])
+    pairs.evaluate(kind, lambda a, _b: [call("div", a, one, kind="bigint") for one in divisors])
 
 
 def _all_fail(pairs: Pairs, kind: str, expression: e.Expression, where: e.Expression) -> None:
@@ -326,6 +327,7 @@ NOT_THE_SAME: list[e.Expression] = [
     call("+", A["int"], A["bigint"], kind="bigint"),
     call("-", A["date"], A["date"], kind="interval day"),
     call("%", A["int"], A["int"], kind="int"),
+    *(call("div", A["int"], one, kind="bigint") for one in (A["int"], literal(0, "int"), literal(-1, "int"), literal(2, "bigint"))),
     call("%", A["int"], literal(0, "int"), kind="int"),
     call("%", A["int"], literal(-1, "int"), kind="int"),
     call("%", A["double"], literal("2.0", "double"), kind="double"),
