@@ -97,6 +97,11 @@ def _(node: o.SegmentOutput, how: Carrying, _ordered: bool) -> Carried:
 # --- rows that are each made of one row of every input -----------------------------------------------------------------
 
 
+@_carry.register(o.Sort)
+@_carry.register(o.Limit)
+@_carry.register(o.Repartition)
+@_carry.register(o.FunctionOperator)
+@_carry.register(o.Generate)
 def _passed_on(node: o.Plan, how: Carrying, ordered: bool) -> Carried:
     (child,) = children(node)
     inner = carry(child, how, ordered=ordered)
@@ -117,31 +122,6 @@ def _(node: o.Project, how: Carrying, ordered: bool) -> Carried:
 def _(node: o.Filter, how: Carrying, ordered: bool) -> Carried:
     inner = _passed_on(node, how, ordered)
     return replace(inner, equal=inner.equal.and_where(node.condition))
-
-
-@_carry.register
-def _(node: o.Sort, how: Carrying, ordered: bool) -> Carried:
-    return _passed_on(node, how, ordered)
-
-
-@_carry.register
-def _(node: o.Limit, how: Carrying, ordered: bool) -> Carried:
-    return _passed_on(node, how, ordered)
-
-
-@_carry.register
-def _(node: o.Repartition, how: Carrying, ordered: bool) -> Carried:
-    return _passed_on(node, how, ordered)
-
-
-@_carry.register
-def _(node: o.FunctionOperator, how: Carrying, ordered: bool) -> Carried:
-    return _passed_on(node, how, ordered)
-
-
-@_carry.register
-def _(node: o.Generate, how: Carrying, ordered: bool) -> Carried:
-    return _passed_on(node, how, ordered)
 
 
 @_carry.register

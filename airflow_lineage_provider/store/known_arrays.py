@@ -9,18 +9,17 @@ from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
 
 from airflow_lineage_provider.arrays.labels import Labels
 from airflow_lineage_provider.arrays.link import unsigned
 from airflow_lineage_provider.store import schema
 from airflow_lineage_provider.store.found_arrays import digest, labels_of
 from airflow_lineage_provider.store.kept_reader import Statement
+from airflow_lineage_provider.store.selecting import DIALECT
 from airflow_lineage_provider.store.textescape import unescape
 
 _arrays = schema.arrays
 _relations = schema.array_relations
-_DIALECT = postgresql.dialect(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
 _JSON = schema.JsonText()
 _VALUES = {"digests": "text[]", "ends": "text[]", "read": "bigint[]"}
 
@@ -63,7 +62,7 @@ def _known() -> tuple[Statement, tuple[str, ...]]:
     between = (_relations.c.source == _arrays.c.digest, _relations.c.output == digests, _relations.c.source + _relations.c.output == ends)
     query = sa.select(_arrays.c.name, _arrays.c.shape, _arrays.c.labels, *told, content)
     query = query.outerjoin_from(_arrays, _relations, sa.and_(*between)).where(_arrays.c.digest == digests)
-    compiled = query.compile(dialect=_DIALECT)
+    compiled = query.compile(dialect=DIALECT)
     values = tuple(compiled.positiontup or ())
     statement = Statement("airflow_lineage_known_arrays", str(compiled), tuple(_VALUES[name] for name in values))
     return statement, values
@@ -97,4 +96,4 @@ def known(ask: Ask, names: Collection[str], pairs: Collection[tuple[str, str]], 
 
 
 def _from_json(text: str) -> Any:
-    return _JSON.process_result_value(text, _DIALECT)
+    return _JSON.process_result_value(text, DIALECT)
