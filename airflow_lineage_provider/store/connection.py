@@ -202,8 +202,9 @@ def _unavailable(cause: BaseException) -> bool:
     state = sqlstate(cause)
     if state is not None:
         return state.startswith("08") or state in _UNAVAILABLE_STATES
-    if type(cause).__module__.startswith("psycopg2"):
-        return type(cause).__name__ in ("OperationalError", "InterfaceError")
+    if type(cause).__module__.startswith("psycopg2") and type(cause).__name__ in ("OperationalError", "InterfaceError"):
+        return True
+    # psycopg2, too, has a bare DatabaseError where libpq has told of the end, and the connection's status does not tell it yet.
     return bool(_LOST.search(str(cause)))
 
 
