@@ -148,7 +148,8 @@ def make_engine(connect: Callable[[], psycopg2.extensions.connection]) -> sa.Eng
     import sqlalchemy as sa
 
     options = {"pool_size": 2, "max_overflow": 8, "pool_pre_ping": True}
-    return sa.create_engine("postgresql+psycopg2://", creator=connect, **options)
+    # (Each connection would be asked for a type that nothing here has.)
+    return sa.create_engine("postgresql+psycopg2://", creator=connect, use_native_hstore=False, **options)
 
 
 @contextmanager

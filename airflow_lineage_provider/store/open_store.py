@@ -65,12 +65,11 @@ class OpenStore:
     def _act_as_owner(self) -> None:
         """Where the store belongs to a role that the user may act as: what is made from now on belongs to it, too."""
         with self._engine.connect() as connection:
-            self._connector.role = roles.owner(connection)
-        if self._connector.role is not None:
-            self._engine.dispose()
+            # This connection, which is the only one so far, acts so at once: connecting anew is the most of what opening a store costs.
+            self._connector.role = roles.act_as_owner(connection)
 
     def _grant_executors(self) -> None:
-        if self._revival is None:
+        if self._revival is None or roles.are_prepared(self._engine, self.url):
             return
         administrator = make_engine(Connector(self.url))
         try:
@@ -123,6 +122,7 @@ class OpenStore:
     def _move(self, url: str) -> None:
         """The server may have another port and another socket than before."""
         self.url = self._connector.url = url
+        self._connector.role = None  # who the owner is, is asked as the user
         self._pool.move(url)
         self._reader.close()
         self._executors = roles.executor_urls(url, True)

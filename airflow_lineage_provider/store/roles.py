@@ -44,10 +44,14 @@ def apply(connection: sa.Connection) -> None:
     materialized.execute_text(connection, script())
 
 
-def owner(connection: sa.Connection) -> str | None:
-    """The role that owns the store, when it is another than the user and the user may act as it."""
+def act_as_owner(connection: sa.Connection) -> str | None:
+    """Act as the role that owns the store, where it is another than the user and the user may; which one that is."""
     found = connection.execute(_OWNER).scalar()
-    return None if found is None else str(found)
+    if found is None:
+        return None
+    connection.execute(sa.text(f"SET ROLE {identifier(str(found))}"))
+    connection.commit()
+    return str(found)
 
 
 def may_derive(select: Select) -> bool:
@@ -72,13 +76,15 @@ def _logins(owner_url: str) -> list[_Login]:
     return [_Login(name, hmac.new(secret, name.encode(), "sha256").hexdigest()) for name in (LOADER, READER)]
 
 
-def prepare_embedded(engine: sa.Engine, owner_url: str) -> None:
-    """Make the embedded server's roles, or bring them to this release and to this password; usually one look."""
-    wanted = {login.name: login.mark for login in _logins(owner_url)}
+def are_prepared(engine: sa.Engine, owner_url: str) -> bool:
+    """Whether the embedded server's roles are there, of this release and with this password; whoever looks."""
     with engine.connect() as connection:
         found = {row.rolname: row.mark for row in connection.execute(_MARKS, {"loader": LOADER, "reader": READER})}
-    if found == wanted:
-        return
+    return found == {login.name: login.mark for login in _logins(owner_url)}
+
+
+def prepare_embedded(engine: sa.Engine, owner_url: str) -> None:
+    """Make the embedded server's roles, or bring them to this release and to this password; as who may make roles."""
     with engine.begin() as connection:
         apply(connection)
         for login in _logins(owner_url):

@@ -16,6 +16,7 @@ from typing import Any
 import psutil
 import pyarrow as pa
 import pytest
+import sqlalchemy as sa
 
 from airflow_lineage_provider.errors import StoreTooSlow, StoreUnavailable
 from airflow_lineage_provider.records.appends import KnownBy
@@ -92,6 +93,19 @@ def test_what_a_run_asks_is_asked_again(own: Store, home: Path, blow: Callable[[
     run.ask("publishing", lambda store: store.publish_run(run_id), None, lambda store: store.publish_run(run_id, again=True))
     assert own.read(own.materializations(run_id)["m"]).num_rows == 2
     assert list((home / "runs").iterdir()) == []
+
+
+def test_a_store_acts_as_its_owner_on_every_connection_before_and_after(own: Store, home: Path) -> None:
+    def roles() -> list[str]:
+        with own._engine.connect() as one, own._engine.connect() as other, own._engine.connect() as third:
+            return [str(each.execute(sa.text("SELECT current_user")).scalar()) for each in (one, other, third)]
+
+    assert roles() == ["lineage_owner"] * 3
+    run = used_by(own)
+    run.begin(RunRecord(pipeline="before"))
+    kill(home)
+    run.begin(RunRecord(pipeline="after"))
+    assert roles() == ["lineage_owner"] * 3
 
 
 def test_what_was_done_before_its_answer_was_lost_is_not_done_twice(own: Store, home: Path) -> None:
