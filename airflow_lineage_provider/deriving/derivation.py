@@ -79,8 +79,9 @@ def derivation(
     if not lazy and captured is None:
         OnlyCaptured(run).refuse()
     with ExitStack() as stack:
-        rows, spark = _rows(run, condition, sketched, columns, stack)
-        engines = Engines(rows.recorded, run.stored, run.session, spark, run.query_seconds)
+        at_hand = RowsAtHand(tuple(columns))
+        rows, spark = _rows(run, condition, sketched, at_hand, stack)
+        engines = Engines(rows.recorded, run.stored, run.session, spark, run.query_seconds, at_hand)
         descents = Descents(run=run, rows=rows, spark=spark, whole=rows.recorded is run.recorded or condition == TRUE)
         refusing = None if lazy else OnlyCaptured(run)
         lineage = LazyLineage(
@@ -93,14 +94,12 @@ def derivation(
         yield Derivation(run=run, rows=rows, spark=spark, lineage=lineage, executor=engines, read=engines.spark.read)
 
 
-def _rows(
-    run: AskedRun, condition: Expression, sketched: bool, columns: Sequence[str], stack: ExitStack
-) -> tuple[RowSource, SparkOnDemand]:
+def _rows(run: AskedRun, condition: Expression, sketched: bool, at_hand: RowsAtHand, stack: ExitStack) -> tuple[RowSource, SparkOnDemand]:
     """The rows of the run's segments, and who reads them in Spark."""
     from airflow_lineage_provider.spark.rereading.restore import missing_segments, restore
     from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
 
-    stored = StoredRows(run, RowsAtHand(tuple(columns)))
+    stored = StoredRows(run, at_hand)
     if not missing_segments(run.recorded):
         return stored, run.on_demand
     strategy = run.record.strategy

@@ -26,6 +26,7 @@ from airflow_lineage_provider.plan.interval_columns import with_interval_types
 from airflow_lineage_provider.plan.lineage_keys import ROW, AnyNumbers
 from airflow_lineage_provider.reasons.features import Names
 from airflow_lineage_provider.recording import tables_of
+from airflow_lineage_provider.tracing.by_number import looked_up
 from airflow_lineage_provider.tracing.maps import RESULT, Rows, RowSet, numbered_rows
 from airflow_lineage_provider.tracing.trace import Trace, TracingQuery
 from airflow_lineage_provider.words import Difference
@@ -146,11 +147,12 @@ def explained(made: Derivation, numbers: Numbers, *, asked: str, summary: RunSum
 
 
 def _columns_read(run: AskedRun) -> list[str]:
-    """What an explanation reads of the target's rows, where the run stored its result: themselves, and the calls that are stored there."""
+    """What an explanation reads of the target's rows, where the run stored its result: themselves, what leads on from them, and the calls
+    that are stored there."""
     stored = run.recorded.materialized.get(0)
     if stored is None:
         return []
-    own = [stored.column(a) for a in run.recorded.plan.output]
+    own = [stored.column(a) for a in (*run.recorded.plan.output, *looked_up(run.recorded.plan.segments[0], stored))]
     functions = [function for segment, named in named_functions(run.recorded) if segment.number == 0 for function in named.values()]
     return list(dict.fromkeys([*own, *(name for function in functions for name in columns_of_calls(function, stored))]))
 

@@ -25,9 +25,9 @@ from airflow_lineage_provider.spark.rereading.sources import changed, files_as_r
 from airflow_lineage_provider.sql import ColumnRef, PortabilityProblem, leaf_key, lower
 from airflow_lineage_provider.sql.types import duckdb_type
 from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind, target_leaf, target_table
+from airflow_lineage_provider.tracing.by_number import read_by_number
 from airflow_lineage_provider.tracing.prune import with_sources_pruned
 from airflow_lineage_provider.tracing.reserved import TARGET, TARGET_ROW
-from airflow_lineage_provider.tracing.trace import read_by_number
 
 if TYPE_CHECKING:
     import pyarrow as pa

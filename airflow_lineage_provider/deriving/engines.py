@@ -21,6 +21,7 @@ from airflow_lineage_provider.tracing.binding import leaf_keys
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from airflow_lineage_provider.deriving.at_hand import RowsAtHand
     from airflow_lineage_provider.deriving.spark_on_demand import SparkOnDemand
     from airflow_lineage_provider.store import Materialization, Session
 
@@ -61,7 +62,8 @@ class SparkEngine:
 class Engines:
     """The executor of `tracing.trace` for a recorded run: one session of the store, and Spark where it must be.
 
-    A query in this process is ended after so many ``seconds``; how long one may take in the store, the session says.
+    A query in this process is ended after so many ``seconds``; how long one may take in the store, the session says. Rows of the result
+    that are ``at_hand`` are looked for nowhere.
     """
 
     def __init__(
@@ -71,8 +73,9 @@ class Engines:
         session: Session,
         spark: SparkOnDemand,
         seconds: float | None = None,
+        at_hand: RowsAtHand | None = None,
     ) -> None:
-        postgres = PostgresEngine(recorded, stored, session)
+        postgres = PostgresEngine(recorded, stored, session, at_hand)
         self.engines: tuple[Engine, ...] = (postgres, DuckDbEngine(recorded, postgres, seconds))
         self.spark = SparkEngine(spark, session)
 

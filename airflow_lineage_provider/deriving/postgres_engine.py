@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from airflow_lineage_provider.deriving.at_hand import RowsAtHand
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.recording import RecordedPlan
 from airflow_lineage_provider.sql import ColumnRef, PortabilityProblem, lower
@@ -20,23 +21,31 @@ TARGET_KEY: Key = ("segment", TARGET)
 _TARGET = "target"
 _MOST_TEXTS = 200
 """So many texts of queries are kept of a run that is asked about."""
+_AT_HAND = "-- rows of the result, read where the target was looked for"
 
 
 class PostgresEngine:
-    """One session of the store, and what a run stored."""
+    """One session of the store, and what a run stored; of the rows ``at_hand`` it is not asked again."""
 
     name: ClassVar[str] = "postgresql"
 
-    def __init__(self, recorded: RecordedPlan, stored: Mapping[str, Materialization], session: Session) -> None:
+    def __init__(
+        self, recorded: RecordedPlan, stored: Mapping[str, Materialization], session: Session, at_hand: RowsAtHand | None = None
+    ) -> None:
         self.recorded = recorded
         self.stored = stored
         self.session = session
+        self.at_hand = at_hand or RowsAtHand()
 
     def run(self, plan: o.Plan, target: pa.Table) -> tuple[pa.Table, str]:
         """Execute a tracing query: its rows, and the SQL that was run.
 
         :raises PortabilityProblem: it may not give what Spark gives, or an input is not stored.
         """
+        result = self.recorded.materialized.get(0)
+        found = None if result is None else self.at_hand.looked_up(plan, target, dict(result.columns))
+        if found is not None:
+            return found, _AT_HAND
         sql = self._text(plan, target.column_names)
         return self.session.query(sql, {a.name: a.type for a in plan.output}, tables={_TARGET: target}), sql
 

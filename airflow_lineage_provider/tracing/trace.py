@@ -8,24 +8,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.datatypes import to_arrow
-from airflow_lineage_provider.plan.expressions import TRUE, Alias, Attribute, Call, Named
+from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.guarantees import weakest
 from airflow_lineage_provider.plan.lineage_keys import InputIdentity, MaterializedSegment, SourceIdentity
 from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
-from airflow_lineage_provider.plan.walk import operators
-from airflow_lineage_provider.tracing.annotate import Annotated, Context, group_keys
+from airflow_lineage_provider.tracing.annotate import Annotated, Context
 from airflow_lineage_provider.tracing.binding import Key, leaf_keys
+from airflow_lineage_provider.tracing.by_number import groups_of_rows, stored_keys
 from airflow_lineage_provider.tracing.collected import Collected
 from airflow_lineage_provider.tracing.looked_up import LookedUp
 from airflow_lineage_provider.tracing.maps import Rows, RowSet, distinct_rows
 from airflow_lineage_provider.tracing.python_guarantees import opaque
-from airflow_lineage_provider.tracing.reserved import STORED_ROW, TAG, TAG_ATTRIBUTE, TARGET, TARGET_PRESENT, TARGET_ROW
+from airflow_lineage_provider.tracing.reserved import TAG
 from airflow_lineage_provider.tracing.row_sets import link_queries, whole_side
 from airflow_lineage_provider.words import Subqueries
 
@@ -351,41 +351,6 @@ def _execute(segment: Segment, plan: o.Plan, target: pa.Table, found: Trace, exe
     seconds = time.perf_counter() - started
     found.queries.append(TracingQuery(segment=segment.number, engine=engine, sql=sql, seconds=seconds, rows=rows.num_rows))
     return rows
-
-
-_BY_NUMBER = Call(function="=", arguments=(STORED_ROW, TARGET_ROW), type="boolean")
-
-
-def _rows(stored: MaterializedSegment, columns: tuple[Attribute, ...]) -> o.Plan:
-    """The stored rows whose numbers are the targets', and the tag (`TAG_ATTRIBUTE`)."""
-    rows = o.SegmentOutput(segment=stored.segment, output=(STORED_ROW, *columns))
-    target = o.SegmentOutput(segment=TARGET, output=(TAG_ATTRIBUTE, TARGET_ROW))
-    return o.Join(left=rows, right=target, kind="inner", condition=_BY_NUMBER)
-
-
-def read_by_number(plan: o.Plan) -> int | None:
-    """The segment of which a tracing query reads the stored rows with the targets' numbers (`TARGET_ROW`), and no others; None where there
-    is none. An engine need not look for them among all."""
-    found = [one.left for one in operators(plan) if isinstance(one, o.Join) and one.kind == "inner" and one.condition == _BY_NUMBER]
-    segments = [one.segment for one in operators(plan) if isinstance(one, o.SegmentOutput)]
-    asked = [one.segment for one in found if isinstance(one, o.SegmentOutput) and segments.count(one.segment) == 1]
-    return asked[0] if asked else None
-
-
-def stored_keys(stored: MaterializedSegment) -> Annotated:
-    """A materialized segment without aggregation: its rows hold their lineage keys; tracing is a look-up."""
-    query = Annotated(plan=o.SegmentOutput(segment=stored.segment, output=()), inputs=stored.inputs)
-    rows = _rows(stored, query.identity_attributes)
-    return replace(query, plan=o.Project(child=rows, columns=(TAG_ATTRIBUTE, *query.identity_attributes)))
-
-
-def groups_of_rows(segment: Segment, stored: MaterializedSegment) -> tuple[o.Plan, InputIdentity]:
-    """A materialized segment with an aggregation: the groups of the target rows, as an unmaterialized one's targets are given."""
-    keys = group_keys(segment)
-    rows = _rows(stored, keys)
-    columns: tuple[Named, ...] = (TAG_ATTRIBUTE, Alias(child=TRUE, attribute=TARGET_PRESENT), *keys)
-    link = InputIdentity(kind="link", number=segment.number, attributes=(TARGET_PRESENT, *keys))
-    return o.Distinct(child=o.Project(child=rows, columns=columns)), link
 
 
 def _split(rows: pa.Table, attributes: tuple[Attribute, ...], identity: InputIdentity) -> pa.Table:

@@ -17,11 +17,12 @@ from airflow_lineage_provider.plan.datatypes import to_arrow
 from airflow_lineage_provider.plan.lineage_keys import InputIdentity
 from airflow_lineage_provider.plan.segments import Segment
 from airflow_lineage_provider.plan.text import operator_text
+from airflow_lineage_provider.tracing.by_number import groups_of_rows, stored_keys
 from airflow_lineage_provider.tracing.key_index import KeyIndex, placed
 from airflow_lineage_provider.tracing.maps import distinct_rows
 from airflow_lineage_provider.tracing.reserved import TAG
 from airflow_lineage_provider.tracing.row_sets import link_queries
-from airflow_lineage_provider.tracing.trace import Executor, TracedRun, groups_of_rows, leads_on, passed, stored_keys
+from airflow_lineage_provider.tracing.trace import Executor, TracedRun, leads_on, passed
 
 if TYPE_CHECKING:
     import numpy as np
