@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from airflow_lineage_provider.errors import PlanError
@@ -77,6 +78,8 @@ _PLAIN = {
     *("void", "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "string", "binary"),
     *("date", "timestamp", "timestamp_ntz", "variant"),
 }
+_KNOWN = 1_000
+"""So many types are kept as they were read: a question asks for those of its columns dozens of times."""
 _DAY_TIME = {"day", "hour", "minute", "second"}
 _YEAR_MONTH = {"year", "month"}
 _WORD = re.compile(r"\s*([^\W\d]\w*)")
@@ -87,6 +90,7 @@ _NOT_NULL = re.compile(r"\s+not\s+null\b", re.IGNORECASE)
 _COMMENT = re.compile(r"\s+comment\s+'((?:[^'\\]|\\.)*)'", re.IGNORECASE)
 
 
+@lru_cache(_KNOWN)
 def parse_type(text: str) -> DataType:
     """The type that a Spark DDL type text says.
 
@@ -227,6 +231,7 @@ class _Parser:
         return plain[1]
 
 
+@lru_cache(_KNOWN)
 def to_arrow(spark: str | DataType, timezone: str = "UTC") -> pa.DataType:
     """The pyarrow type of a Spark type, as Spark hands it over; timestamps carry ``timezone``.
 
