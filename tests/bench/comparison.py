@@ -47,7 +47,8 @@ class Comparison:
 
     ``notes`` are words: of ways that cannot do it, or do it wrong, and so have no readings, the reason. ``profiles``: of arms that do not
     reach a goal, where the time goes, or what the figure is made of. ``load``: how many processes ran, or wanted to, when it began.
-    ``arms``: how they are done, while the experiment goes on.
+    ``asked``: statements, transactions and connections of the store's server, of one further turn that is not measured, where that is
+    cheap. ``arms``: how they are done, while the experiment goes on.
     """
 
     title: str
@@ -57,6 +58,7 @@ class Comparison:
     notes: dict[str, str] = field(default_factory=dict)
     profiles: dict[str, str] = field(default_factory=dict)
     load: float | None = None
+    asked: dict[str, dict[str, int]] = field(default_factory=dict)
     arms: Mapping[str, Arm] = field(default_factory=dict, compare=False, repr=False)
 
     def is_busy(self, cores: int) -> bool:
@@ -71,7 +73,7 @@ class Comparison:
         own, base = self._medians(arm), self._medians(self.baseline)
         both = {"wall ÷": (own["wall, s"], base["wall, s"]), "CPU ÷": (own["CPU, s"], base["CPU, s"])}
         ratios = {name: _ratio(*one) for name, one in both.items() if one[1]}  # what is in a process of its own has no CPU seconds here
-        return own | ratios | self.facts.get(arm, {})
+        return own | ratios | self.asked.get(arm, {}) | self.facts.get(arm, {})
 
     def _medians(self, arm: str) -> dict[str, float]:
         read = [_flat(one) for one in self.readings[arm]]
@@ -94,11 +96,16 @@ class Comparison:
             dict(found.get("notes", {})),
             dict(found.get("profiles", {})),
             found.get("load"),
+            found.get("asked", {}),
         )
 
 
 _WARM = 10.0
 """Seconds: a JVM that works so long is warm."""
+
+
+QUICK = 2.0
+"""Seconds: what takes longer is not done once more for what is counted."""
 
 
 def compared(title: str, arms: Mapping[str, Arm], meter: Meter, repeats: int, baseline: str = "", *, warm_up: int = 0) -> Comparison:
@@ -124,7 +131,15 @@ def compared(title: str, arms: Mapping[str, Arm], meter: Meter, repeats: int, ba
     for _ in range(repeats):
         for name, arm in arms.items():
             readings[name].append(arm.read(meter))
-    return Comparison(title, base, readings, load=load, arms=arms)
+    return Comparison(title, base, readings, asked=_asked(arms, readings, meter), load=load, arms=arms)
+
+
+def _asked(arms: Mapping[str, Arm], readings: Mapping[str, list[Reading]], meter: Meter) -> dict[str, dict[str, int]]:
+    """Of the arms that are quick and done in this process, what the store's server is asked."""
+    here = {name: arm for name, arm in arms.items() if arm.reading is None and not arm.is_quick and readings[name]}
+    quick = {name: arm for name, arm in here.items() if min(one.wall for one in readings[name]) < QUICK}
+    found = {name: meter.asked(arm.do) for name, arm in quick.items()}
+    return {name: counts for name, counts in found.items() if counts}
 
 
 def _warm(arms: Mapping[str, Arm], base: str, took: float, turns: int) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 import psutil
 
-from tests.bench.comparison import Arm
+from tests.bench.comparison import QUICK, Arm
 from tests.bench.memory import most_at
 from tests.bench.profiles import ALONE, Beside, profile
 from tests.bench.readings import Meter, Reading
@@ -77,6 +77,7 @@ def _read(work: Work) -> dict[str, Any]:
         work.do()
     reading.counts[MEMORY] = max(round(reading.memory.get("driver", 0.0) - before / 2**20), 0)
     reading.counts |= work.counts()
+    reading.counts |= work.meter.asked(work.do) if reading.wall < QUICK else {}
     return asdict(reading)
 
 

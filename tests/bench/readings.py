@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 import psutil
 from py4j.clientserver import JavaClient
 
+from airflow_lineage_provider.store import embedded
 from tests.bench.memory import most_memory, most_memory_of_trees
 from tests.bench.opened_files import opened_files
+from tests.statements import noted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,8 +87,8 @@ class Meter:
             found.wall, own = time.perf_counter() - started, time.process_time() - own
             read = _read_by(psutil.Process()) - read
             servers = {name: max(seconds - cpu[name], 0.0) for name, seconds in self._cpu_of_servers().items()}
-            found.cpu = {"driver": own} | servers
-            files = {"bytes read": read + self._read_by_servers(), "files opened": opened()}
+            found.cpu = {"driver": max(own - opened.seconds, 0.0)} | servers
+            files = {"bytes read": read + self._read_by_servers(), "files opened": opened.count()}
             found.memory = most() | most_of_trees()
         calls = {name: number - counts[name] for name, number in self._counts().items()}
         found.counts = calls | {name: number for name, number in files.items() if number is not None}
@@ -107,6 +109,15 @@ class Meter:
             work()
             times += 1
         return Reading((time.perf_counter() - started) / times, {"driver": (time.process_time() - cpu) / times})
+
+    def asked(self, work: Callable[[], Any]) -> dict[str, int]:
+        """Do it, and count what the store's server is asked meanwhile, by anybody; nothing is counted where there is none here."""
+        if self._store is None:
+            return {}
+        with noted(embedded.ensure_running(self._store.home)) as asked:
+            work()
+        counts = {"statements": len(asked.statements), "transactions": asked.transactions, "connections": asked.connections}
+        return counts if asked.statements else {}
 
     @contextmanager
     def calls_noted(self) -> Iterator[Counter[str]]:

@@ -16,11 +16,10 @@ from airflow_lineage_provider.reasons import ReasonedUdf
 from airflow_lineage_provider.reasons.lime_adapter import lime_tabular_udf
 from airflow_lineage_provider.reasons.shap_adapter import shap_udf
 from airflow_lineage_provider.recorded_run import Run
-from airflow_lineage_provider.store import RunRecord, Store, embedded
+from airflow_lineage_provider.store import RunRecord, Store
 from tests.bench.comparison import Arm, Comparison, compared
 from tests.bench.ground import Ground
 from tests.bench.judges import fitted_forest
-from tests.statements import noted
 
 RUNS = {"small": (100, 10_000), "full": (100, 10_000, 100_000)}
 ROWS = {"small": (1_000, 10_000, 100_000), "full": (1_000, 10_000, 100_000, 1_000_000, 10_000_000)}
@@ -63,7 +62,7 @@ def _finding(ground: Ground) -> Iterator[Comparison]:
     for title, ask in questions.items():
         arms = {name: Arm(_asking(ask, lineage), lambda found: found.id) for name, lineage in stores.items()}
         found = compared(f"{title}, a hundred times", arms, ground.meter, ground.repeats)
-        found.facts = {name: _counts(ground, lineage.store, partial(ask, lineage)) for name, lineage in stores.items()}
+        found.asked = {name: ground.meter.asked(partial(ask, lineage)) for name, lineage in stores.items()}  # of once
         yield found
     for lineage in stores.values():
         lineage.store.close()
@@ -98,9 +97,7 @@ def _one_target(ground: Ground) -> Comparison:
         made.explain("id = 17")
         arms[f"{rows:,} rows"] = Arm(_explaining(made, "id = 17"), _said(judged))
         arms[f"{rows:,} rows, {AS_PEOPLE_ASK}"] = Arm(partial(made.explain, "id = 17"), _said(judged))
-    found = compared("one target, all of it in the store", arms, ground.meter, max(ground.repeats, 9))
-    found.facts = {name: _counts(ground, ground.lineage.store, arm.do) for name, arm in arms.items()}
-    return found
+    return compared("one target, all of it in the store", arms, ground.meter, max(ground.repeats, 9))
 
 
 def _one_pair(ground: Ground) -> Comparison:
@@ -129,9 +126,7 @@ def _asked_by(ground: Ground, title: str, runs: Mapping[int, Run], target: str) 
         asks: dict[str, Callable[[], Any]] = {"": _explaining(made, target), f", {AS_PEOPLE_ASK}": partial(made.explain, target)}
         for name, ask in asks.items():
             arms[f"{rows:,} rows{name}"] = Arm(ask, lambda answer: answer.sources["bench_session"].rows.to_pylist())
-    found = compared(title, arms, ground.meter, max(ground.repeats, 9))
-    found.facts = {name: _counts(ground, ground.lineage.store, arm.do) for name, arm in arms.items()}
-    return found
+    return compared(title, arms, ground.meter, max(ground.repeats, 9))
 
 
 def _cheap() -> ReasonedUdf:
@@ -236,9 +231,3 @@ def _said(udf: ReasonedUdf) -> Callable[[Any], Any]:
 
 def _reasons_of(udf: ReasonedUdf) -> Callable[[Any], list[str]]:
     return lambda answer: sorted(answer.reasons[udf.name].rows.column("reason").to_pylist())
-
-
-def _counts(ground: Ground, store: Store, ask: Callable[[], Any]) -> dict[str, float]:
-    with noted(embedded.ensure_running(ground.lineage.store.home), store.url) as asked:
-        ask()
-    return {"statements": len(asked.statements), "transactions": asked.transactions, "connections": asked.connections}

@@ -12,7 +12,7 @@ from airflow_lineage_provider.plan.expressions import TRUE, Expression
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.spark.rereading.restore import Restored, restore
 from airflow_lineage_provider.store.kept_udfs import UdfsOfRun
-from tests.bench.arms import collected, sorted_rows, stored
+from tests.bench.arms import answer_of, collected, sorted_rows, stored
 from tests.bench.comparison import Arm, Comparison, compared
 from tests.bench.ground import Ground
 from tests.bench.judges import applications, expensive_exam
@@ -51,7 +51,7 @@ def run(ground: Ground) -> Iterator[Comparison]:
 
 
 def _asked(run: Run) -> Arm:
-    return Arm(lambda: run.explain(TARGET, save=False), lambda found: sorted_rows(found.sources["applications"].rows.to_pylist()))
+    return Arm(lambda: run.explain(TARGET, save=False), answer_of)
 
 
 def _made_again(lineage: Lineage, run: Run, condition: Expression) -> Arm:

@@ -8,16 +8,17 @@ import statistics
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.store.ids import new_id
 from tests.airflow.standing import Standing, standing
-from tests.bench.comparison import Arm, Comparison, compared
+from tests.bench.comparison import AnswersDiffer, Arm, Comparison, compared
 from tests.bench.ground import Ground
 from tests.bench.readings import Reading
+from tests.bench.web_views import LISTED, SQL, TASKS, Known, View, views
 from tests.chromium import CHROMIUM, started
 from tests.web.front_end import TAB, large
 
@@ -33,15 +34,8 @@ TIMES = 100
 """Requests of which median and 99th percentile are told."""
 PEOPLE = 50
 NODES = 2_000
-SQL = "SELECT id, id % 1000 AS team, cast(hash(id) % 100000 AS int) AS amount, concat('row ', id) AS name FROM bench_web WHERE id >= 0"
-
-
-@dataclass(frozen=True)
-class View:
-    """What a view of the tab asks for first: a path, and the body where it is a question."""
-
-    path: str
-    body: Mapping[str, Any] | None = None
+Asked = tuple[float, int, Any]
+"""Seconds that an answer took, its status, and the answer."""
 
 
 def run(ground: Ground) -> Iterator[Comparison]:
@@ -53,12 +47,13 @@ def run(ground: Ground) -> Iterator[Comparison]:
     made = ground.lineage.run(SQL, name="bench web", strategy="full_materialization", context=airflow)
     made.close()
     for at in range(runs - 1):
-        _again(ground.lineage.store, made.record, airflow | {"task_id": f"task {at}", "run_id": f"bench {at // 20}"})
+        _again(ground.lineage.store, made.record, airflow | {"task_id": f"task {at}", "run_id": f"bench {at // TASKS}"})
+    largest = ground.spark.sql(SQL).orderBy("amount", ascending=False).limit(LISTED).select("amount").collect()
+    asked = views(Known(made.id, rows, [row["amount"] for row in largest]), ground.lineage.store)
     with standing(ground.folder / "airflow", ground.lineage.store.url, parts=("api-server",)) as airflow_server:
-        views = _views(made.id, rows)
         with _client(airflow_server) as client:
-            yield _alone(ground, client, views, f"{runs:,} runs, a result of {rows:,} rows")
-        yield _at_once(airflow_server, views)
+            yield _alone(ground, client, asked, f"{runs:,} runs, a result of {rows:,} rows")
+        yield _at_once(airflow_server, asked)
         if CHROMIUM and (TAB / "index.html").is_file():
             yield _in_a_browser(airflow_server, made.id)
 
@@ -69,31 +64,12 @@ def _again(store: Store, record: RunRecord, airflow: dict[str, Any]) -> None:
     store.publish_run(made, output=record.output, timings=record.timings, row_counts=record.row_counts)
 
 
-def _views(run_id: str, rows: int) -> dict[str, View]:
-    at = f"runs/{run_id}"
-    return {
-        "Airflow's own list of DAGs": View("/api/v2/dags"),
-        "runs": View("runs?limit=50"),
-        "a run": View(at),
-        "a page of rows": View(f"{at}/rows", {"limit": 50}),
-        "a page in the middle": View(f"{at}/rows", {"limit": 50, "offset": 50_000}),
-        "rows, sorted": View(f"{at}/rows", {"limit": 50, "sort": [{"column": "amount", "descending": True}]}),
-        "rows, filtered by a column without index": View(f"{at}/rows", {"limit": 50, "where": f"name = 'row {rows // 2}'"}),
-        "why one row": View(f"{at}/explanation", {"where": f"id = {rows // 3}"}),
-        "columns": View(f"{at}/columns"),
-        "search": View("found?search=team"),
-        "derivations": View("derivations"),
-        "the store": View("store"),
-        "the picture of a DAG run": View("picture?dag_id=bench&dag_run_id=bench%201"),
-    }
-
-
-def _ask(client: httpx.Client, view: View) -> tuple[float, int]:
-    """Seconds that an answer took, and its status."""
+def _ask(client: httpx.Client, view: View) -> Asked:
     path = view.path if view.path.startswith("/") else f"/lineage/api/v1/{view.path}"
     began = time.perf_counter()
     answer = client.get(path) if view.body is None else client.post(path, json=dict(view.body))
-    return time.perf_counter() - began, answer.status_code
+    took = time.perf_counter() - began
+    return took, answer.status_code, answer.json() if answer.status_code == 200 else answer.text
 
 
 def _client(airflow: Standing) -> httpx.Client:
@@ -103,13 +79,22 @@ def _client(airflow: Standing) -> httpx.Client:
 
 
 def _alone(ground: Ground, client: httpx.Client, views: Mapping[str, View], size: str) -> Comparison:
-    def does(view: View) -> Callable[[], int]:
-        return lambda: _ask(client, view)[1]
-
-    found = compared(f"views, {size}", {name: Arm(does(view)) for name, view in views.items()}, ground.meter, ground.repeats)
+    arms = {name: Arm(partial(_ask, client, view), partial(_is_right, name, view)) for name, view in views.items()}
+    found = compared(f"views, {size}", arms, ground.meter, ground.repeats)
     for name, view in views.items():
         found.facts[name] = _told([_ask(client, view)[0] for _ in range(TIMES)])
     return found
+
+
+def _is_right(name: str, view: View, found: Asked) -> bool:
+    """They do different things: each is held against what is right for it.
+
+    :raises AnswersDiffer: it is something else.
+    """
+    _, status, answer = found
+    if problem := view.problem(status, answer):
+        raise AnswersDiffer(f"{name}: {problem}")
+    return True
 
 
 def _told(seconds: list[float]) -> dict[str, float]:
@@ -122,19 +107,18 @@ def _told(seconds: list[float]) -> dict[str, float]:
 
 def _at_once(airflow: Standing, views: Mapping[str, View]) -> Comparison:
     """Fifty people, each with a login and a connection of their own, who ask for views in an order of their own."""
-    took, statuses = _people(airflow, views)
+    took, problems = _people(airflow, views)
     every = [one for some in took.values() for one in some]
     readings = {name: [Reading(wall=statistics.median(some))] for name, some in {"all views": every, **took}.items()}
-    errors = sum(status >= 400 for some in statuses.values() for status in some)
+    errors = sum(bool(one) for some in problems.values() for one in some)
     facts = {"all views": _told(every) | {"errors": float(errors)}} | {name: _told(some) for name, some in took.items()}
-    again = Arm(partial(_people, airflow, views), parts={"errors": lambda: "\n".join(_answered(statuses))})
+    again = Arm(partial(_people, airflow, views), parts={"errors": lambda: "\n".join(_answered(problems))})
     return Comparison(f"{PEOPLE} people at once", "all views", readings, facts, arms={"all views": again})
 
 
-def _people(airflow: Standing, views: Mapping[str, View]) -> tuple[dict[str, list[float]], dict[str, list[int]]]:
-    """Of each view the seconds, and the statuses, of all."""
-    took: dict[str, list[float]] = {name: [] for name in views}
-    statuses: dict[str, list[int]] = {name: [] for name in views}
+def _people(airflow: Standing, views: Mapping[str, View]) -> tuple[dict[str, list[float]], dict[str, list[str]]]:
+    """Of each view the seconds of all, and what is wrong with each answer."""
+    answers: dict[str, list[Asked]] = {name: [] for name in views}
     begin = threading.Barrier(PEOPLE)
 
     def person(number: int) -> None:
@@ -142,22 +126,21 @@ def _people(airflow: Standing, views: Mapping[str, View]) -> tuple[dict[str, lis
         with _client(airflow) as client:
             begin.wait()
             for name in order:
-                seconds, status = _ask(client, views[name])
-                took[name].append(seconds)
-                statuses[name].append(status)
+                answers[name].append(_ask(client, views[name]))
 
     people = [threading.Thread(target=person, args=(number,)) for number in range(PEOPLE)]
     for one in people:
         one.start()
     for one in people:
         one.join()
-    assert sum(map(len, statuses.values())) == PEOPLE * len(views)
-    return took, statuses
+    assert sum(map(len, answers.values())) == PEOPLE * len(views)
+    took = {name: [one[0] for one in some] for name, some in answers.items()}
+    return took, {name: [views[name].problem(*one[1:]) for one in some] for name, some in answers.items()}
 
 
-def _answered(statuses: Mapping[str, list[int]]) -> Iterator[str]:
-    for name, some in statuses.items():
-        yield f"  {name}: " + ", ".join(f"{times} times {status}" for status, times in sorted(Counter(some).items()))
+def _answered(problems: Mapping[str, list[str]]) -> Iterator[str]:
+    for name, some in problems.items():
+        yield f"  {name}: " + ", ".join(f"{times} times {problem or 'right'}" for problem, times in sorted(Counter(some).items()))
 
 
 def _in_a_browser(airflow: Standing, run_id: str) -> Comparison:

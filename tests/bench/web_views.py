@@ -1,0 +1,106 @@
+"""What the views of the lineage tab ask for, and what is right: worked out beside the API, by the query's arithmetic and the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.store import Store
+
+SQL = "SELECT id, id % 1000 AS team, cast(hash(id) % 100000 AS int) AS amount, concat('row ', id) AS name FROM bench_web WHERE id >= 0"
+COLUMNS = ["id", "team", "amount", "name"]
+LISTED = 50
+"""Runs of a page, and rows."""
+TASKS = 20
+"""Runs of a DAG run."""
+
+
+@dataclass(frozen=True)
+class View:
+    """What a view of the tab asks for first: a path, and the body where it is a question. ``told`` of its answer must be ``right``."""
+
+    path: str
+    told: Callable[[Any], Any]
+    right: Any
+    body: Mapping[str, Any] | None = None
+
+    def problem(self, status: int, answer: Any) -> str:
+        """What is wrong with an answer; nothing where it is right."""
+        if status != 200:
+            return f"status {status}: {answer}"[:300]
+        try:
+            found = self.told(answer)
+        except (KeyError, TypeError, IndexError, ValueError) as problem:
+            return f"it has no {problem}: {answer}"[:300]
+        return "" if found == self.right else f"{found} is not {self.right}"[:300]
+
+
+@dataclass(frozen=True)
+class Known:
+    """Of the run that is looked at: its id, how many rows it has, and the largest amounts among them, the largest first."""
+
+    run_id: str
+    rows: int
+    largest: list[int]
+
+
+def views(known: Known, store: Store) -> dict[str, View]:
+    """All of them; nothing was asked yet, so that the store has no derivations."""
+    at, middle, asked = f"runs/{known.run_id}", known.rows // 2, known.rows // 3
+    newest = [one.id for one in store.runs(limit=LISTED)]
+    page = {"limit": LISTED}
+    sort = [{"column": "amount", "descending": True}]
+    tasks = sorted(f"task {number}" for number in range(TASKS, 2 * TASKS))
+    return {
+        "Airflow's own list of DAGs": View("/api/v2/dags", lambda found: len(found["dags"]) <= found["total_entries"], True),
+        "runs": View(f"runs?limit={LISTED}", lambda found: [one["id"] for one in found["runs"]], newest),
+        "a run": View(at, _run, (known.run_id, known.rows, COLUMNS)),
+        "a page of rows": View(f"{at}/rows", _true_rows, LISTED, page),
+        "a page in the middle": View(f"{at}/rows", _true_rows, LISTED, page | {"offset": 50_000}),
+        "rows, sorted": View(f"{at}/rows", _amounts, (LISTED, known.largest[:LISTED]), page | {"sort": sort}),
+        "rows, filtered by a column without index": View(f"{at}/rows", _ids, [middle], page | {"where": f"name = 'row {middle}'"}),
+        "why one row": View(f"{at}/explanation", _behind, [asked], {"where": f"id = {asked}"}),
+        "columns": View(f"{at}/columns", _inputs, {name: {("bench_web", "id")} for name in COLUMNS}),
+        "search": View("found?search=team", _hits, {("team", "result", "writes")}),
+        "derivations": View("derivations", lambda found: found["derivations"], []),
+        "the store": View("store", lambda found: found["bytes"] is None or found["bytes"] > known.rows, True),
+        "the picture of a DAG run": View("picture?dag_id=bench&dag_run_id=bench%201", _tasks, tasks),
+    }
+
+
+def _run(found: Any) -> tuple[str, int, list[str]]:
+    return found["run"]["id"], found["run"]["rows"], found["columns"]
+
+
+def _true_rows(found: Any) -> int:
+    """How many different rows a page has that are rows of the query."""
+    assert [one["name"] for one in found["columns"]] == COLUMNS
+    return len({row[0] for row in found["rows"] if row[1] == row[0] % 1000 and row[3] == f"row {row[0]}"})
+
+
+def _amounts(found: Any) -> tuple[int, list[int]]:
+    return _true_rows(found), [row[2] for row in found["rows"]]
+
+
+def _ids(found: Any) -> list[int]:
+    return [row[0] for row in found["rows"]]
+
+
+def _behind(found: Any) -> list[int]:
+    """The ids of the source rows behind the one row."""
+    (source,) = found["document"]["source"].values()
+    return [row[0] for row in source["rows"]]
+
+
+def _inputs(found: Any) -> dict[str, set[tuple[str, str]]]:
+    return {one["name"]: {(given["source"], given["column"]) for given in one["inputs"]} for one in found["columns"]}
+
+
+def _hits(found: Any) -> set[tuple[str, str, str]]:
+    return {(one["name"], one["table"], one["way"]) for one in found["hits"]}
+
+
+def _tasks(found: Any) -> list[str]:
+    return sorted(one["task_id"] for one in found["nodes"] if one["kind"] == "run" and one["is_own"])
