@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -132,6 +133,15 @@ def compared(title: str, arms: Mapping[str, Arm], meter: Meter, repeats: int, ba
         for name, arm in arms.items():
             readings[name].append(arm.read(meter))
     return Comparison(title, base, readings, asked=_asked(arms, readings, meter), load=load, arms=arms)
+
+
+def per_factor_of_ten(growth: float, factor: float) -> float:
+    """What something that grew so much while a size did so grew by each time that the size did ten times.
+
+    >>> per_factor_of_ten(9.0, 100.0)
+    3.0
+    """
+    return float(f"{growth ** (1 / math.log10(factor)):.4g}")
 
 
 def _asked(arms: Mapping[str, Arm], readings: Mapping[str, list[Reading]], meter: Meter) -> dict[str, dict[str, int]]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -24,13 +24,14 @@ from tests.bench.readings import Meter, Reading
 
 MEMORY = "memory, MB"
 """What a process had at most beyond what it had before the work."""
+_PART = "part "
 
 
 @dataclass(frozen=True)
 class Work:
     """What is to be done in the other process. ``answer`` does it, too, and gives what JSON has, and other arms give as well.
 
-    ``counts`` are further ones, after it.
+    ``counts`` are further ones, after it; ``parts`` tell what figures are made of that are no times, as `Arm.parts` do, after it, too.
     """
 
     do: Callable[[], Any]
@@ -38,13 +39,14 @@ class Work:
     meter: Meter
     beside: Beside = ALONE
     counts: Callable[[], dict[str, int]] = dict
+    parts: Mapping[str, Callable[[], str]] = field(default_factory=dict)
 
 
 Alone = Callable[..., AbstractContextManager[Work]]
 
 
-def elsewhere(module: str, *arguments: str, once: bool = False) -> Arm:
-    """The work that a module has for these arguments.
+def elsewhere(module: str, *arguments: str, once: bool = False, parts: Sequence[str] = ()) -> Arm:
+    """The work that a module has for these arguments; ``parts`` are figures of which it tells what they are made of.
 
     :param once: in one process, whose reading counts, and which gives the answer afterwards: where starting it is what takes time.
     """
@@ -59,7 +61,7 @@ def elsewhere(module: str, *arguments: str, once: bool = False) -> Arm:
         answer,
         reading=lambda _: Reading(**(known["reading"] if once else ask("read"))),
         profile=lambda: str(ask("profile")),
-        parts={MEMORY: lambda: str(ask("memory"))},
+        parts={MEMORY: lambda: str(ask("memory"))} | {figure: partial(ask, f"{_PART}{figure}") for figure in parts},
     )
 
 
@@ -81,6 +83,11 @@ def _read(work: Work) -> dict[str, Any]:
     return asdict(reading)
 
 
+def _part(work: Work, figure: str) -> str:
+    work.do()
+    return work.parts[figure]()
+
+
 HOW: dict[str, Callable[[Work], Any]] = {
     "answer": lambda work: work.answer(),
     "read": _read,
@@ -95,7 +102,7 @@ def main() -> None:
     module, how, *arguments = sys.argv[1:]
     alone: Alone = import_module(module).alone
     with alone(*arguments) as work:
-        print(json.dumps(HOW[how](work)))
+        print(json.dumps(_part(work, how.removeprefix(_PART)) if how.startswith(_PART) else HOW[how](work)))
 
 
 if __name__ == "__main__":

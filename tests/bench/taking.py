@@ -16,7 +16,9 @@ _TAKES = {"much": 60_000_000, "little": 1, "other": 2}
 def alone(way: str) -> Iterator[Work]:
     """Each gives 7, but for the other."""
     size, answer = _TAKES[way], 8 if way == "other" else 7
-    yield Work(lambda: held(size), lambda: answer, Meter(None, None), counts=lambda: {"turns": 1})
+    yield Work(
+        lambda: held(size), lambda: answer, Meter(None, None), counts=lambda: {"turns": 1}, parts={"turns": lambda: f"one of {size:,}"}
+    )
 
 
 def held(size: int) -> int:

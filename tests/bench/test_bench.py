@@ -118,7 +118,7 @@ def test_files_that_cannot_be_compared(tmp_path: Path) -> None:
 
 
 def test_bounds_that_do_not_hold() -> None:
-    most = {" / ".join(WHERE): {"jobs": 3, "CPU ÷": 5.0, "JVM calls": 1}}
+    most = {" / ".join(WHERE): {"jobs": 3, "CPU ÷": 5.0, "JVM calls": 1}, "growth / of what was not run / recorded": {"jobs": 1}}
     assert list(passed_bounds(_results(), most)) == [
         "asking / one row / slow: CPU ÷ is 6, beyond 5",
         "asking / one row / slow: no 'JVM calls' was measured",
@@ -312,7 +312,10 @@ def test_the_page_and_the_tables(tmp_path: Path) -> None:
 @pytest.mark.processes
 def test_an_arm_of_a_process_of_its_own() -> None:
     """What it has of memory is its own, whatever others had before it; and it is told where it had most."""
-    arms = {"much": elsewhere("tests.bench.taking", "much"), "little": elsewhere("tests.bench.taking", "little", once=True)}
+    arms = {
+        "much": elsewhere("tests.bench.taking", "much", parts=("turns",)),
+        "little": elsewhere("tests.bench.taking", "little", once=True),
+    }
     held = bytearray(200_000_000)  # of this process
     found = compared("x", arms, Meter(None, None), 1)
     figures = found.figures()
@@ -324,6 +327,7 @@ def test_an_arm_of_a_process_of_its_own() -> None:
     told = arms["much"].parts[MEMORY]()
     assert re.match(r"[\d,]+ MB at most", told)
     assert "held  tests.bench.taking" in told
+    assert arms["much"].parts["turns"]() == "one of 60,000,000"
     assert arms["much"].profile is not None
     assert "held" in arms["much"].profile()
     with pytest.raises(RuntimeError, match="KeyError"):

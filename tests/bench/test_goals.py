@@ -111,6 +111,9 @@ TO_REACH = {
     "a batch of a stream a second, a few statements": ["a batch of a stream, s", "a batch of a stream: statements"],
     "growth": [
         "growth of a run with columns, operators, UDFs, partitions",
+        "growth of a run with the tables and views of the catalog",
+        "10,000 runs kept ÷ one: the newest run, a connection, an answer, recording",
+        "one group of a Parquet file that grows, for each ten times as many rows",
         *(f"10,000 runs kept: {one}, s" for one in ("the newest run", "an answer", "recording and dropping a run")),
         "explanations a second by processes of their own, two at once ÷ one",
         "explanations a second by threads of one process, two at once ÷ one",

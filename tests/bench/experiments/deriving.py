@@ -28,7 +28,7 @@ from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.sources import csv_source
 from airflow_lineage_provider.sources.kept import Kept
-from tests.bench.comparison import Arm, Comparison, compared
+from tests.bench.comparison import Arm, Comparison, compared, per_factor_of_ten
 from tests.bench.ground import Ground
 
 JDBC = Path(os.environ.get("POSTGRESQL_JDBC", "/usr/share/java/postgresql.jar"))
@@ -50,6 +50,7 @@ GROUPINGS = (
     "greatest(team, amount)", "CAST(amount AS string)", "round(amount / 3.0D, 1)", "regexp_extract(name, '[0-9]', 0)",
     "date_trunc('HOUR', at)", "hash(name) % 10",
 )  # fmt: skip
+GROWTH = "wall ÷ per factor of ten"
 SHARE = "share without Spark"
 
 
@@ -82,15 +83,22 @@ def _by_source(ground: Ground) -> Iterator[Comparison]:
 def _growing(ground: Ground) -> Comparison:
     """One group, again, of files of ever more rows."""
     arms: dict[str, Arm] = {}
+    stored: dict[str, int] = {}
     for rows in GROWING[ground.size]:
         name = f"growing_{rows}"
         parquet.write_table(_table(rows), ground.folder / f"{name}.parquet")
         ground.tables(name)
         made = ground.lineage.run(f"SELECT team, count(*) AS n FROM {name} GROUP BY team", name=f"bench {name}")
+        stored[f"{rows:,} rows"] = sum(table.rows or 0 for table in made.stored)
         made.close()
         asked = Lineage(store=ground.lineage.store).get_run(made.id)
         arms[f"{rows:,} rows"] = Arm(partial(_explained, asked, 1), partial(_count_of, name))
-    return compared("one group of a Parquet file that grows, without Spark", arms, ground.meter, ground.repeats)
+    found = compared("one group of a Parquet file that grows, without Spark", arms, ground.meter, ground.repeats)
+    found.facts = {name: {"stored rows": float(rows)} for name, rows in stored.items()}
+    for rows in GROWING[ground.size][1:]:
+        figures = found.figures()[f"{rows:,} rows"]
+        found.facts[f"{rows:,} rows"][GROWTH] = per_factor_of_ten(figures["wall ÷"], rows / GROWING[ground.size][0])
+    return found
 
 
 def _count_of(source: str, found: Any) -> int:

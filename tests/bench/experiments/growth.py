@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 from airflow_lineage_provider import reasoned_udf
 from tests.bench.arms import recorded, written
-from tests.bench.comparison import Arm, Comparison, compared
+from tests.bench.comparison import Arm, Comparison, compared, per_factor_of_ten
 from tests.bench.ground import Ground
 
 ROWS = 100
@@ -51,26 +50,24 @@ def _grown(ground: Ground, what: str, sizes: Sequence[int], query: Callable[[Gro
     return found
 
 
-def per_factor_of_ten(growth: float, factor: float) -> float:
-    """What something that grew so much while a size did so grew by each time that the size did ten times.
-
-    >>> per_factor_of_ten(9.0, 100.0)
-    3.0
-    """
-    return float(f"{growth ** (1 / math.log10(factor)):.4g}")
-
-
 def _beside_tables(ground: Ground) -> Iterator[Comparison]:
     """The same run, the more tables (and as many views) the session's catalog has beside the one that it reads."""
     sql = f"SELECT c0, growth_exam(c0) AS judged FROM {_table(ground, 'beside', 1)}"
-    known = 0
+    known, first = 0, dict[str, float]()
     for tables in TABLES[ground.size]:
         while known < tables:
             ground.spark.sql(f"CREATE TABLE bench_table_{known} (c0 bigint, c1 string) USING parquet")
             ground.spark.range(1).createOrReplaceTempView(f"bench_view_{known}")
             known += 1
         arms = {"plain": written(ground, sql, "beside"), "recorded": recorded(ground, sql, "function_materialization")}
-        yield compared(f"{ROWS} rows, {tables:,} tables and views in the catalog", arms, ground.meter, ground.repeats)
+        found = compared(f"{ROWS} rows, {tables:,} tables and views in the catalog", arms, ground.meter, ground.repeats)
+        cpu = {name: figures["CPU, s"] for name, figures in found.figures().items()}
+        if first:
+            grown = {name: seconds / first[name] for name, seconds in cpu.items()}
+            factor = tables / TABLES[ground.size][0]
+            found.facts["recorded"] = {GROWTH: per_factor_of_ten(grown["recorded"] / grown["plain"], factor)}
+        first = first or cpu
+        yield found
 
 
 def _checked(arms: dict[str, Arm]) -> dict[str, Arm]:

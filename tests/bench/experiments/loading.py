@@ -25,6 +25,7 @@ from airflow_lineage_provider.sources.file_uris import local_path
 from airflow_lineage_provider.store import Column, RunRecord
 from tests.bench.comparison import Arm, Comparison, compared
 from tests.bench.ground import Ground
+from tests.bench.table_parts import table_parts
 
 SIZES = {"small": (10_000, 100_000), "full": (10_000, 100_000, 1_000_000, 10_000_000)}
 INSERTED = 100_000
@@ -141,15 +142,15 @@ def _through_spark(ground: Ground, table: pa.Table) -> Comparison:
     found.facts = {name: _speeds(table, figures) | _size(ground, name) for name, figures in found.figures().items()}
     for facts in found.facts.values():
         facts["bytes on disk ÷"] = round(facts["bytes on disk"] / found.facts["Parquet by Spark"]["bytes on disk"], 3)
-    found.arms = {name: replace(arm, parts={"bytes on disk ÷": partial(_files, name)}) for name, arm in arms.items()}
+    found.arms = {name: replace(arm, parts={"bytes on disk ÷": partial(_files, ground, name)}) for name, arm in arms.items()}
     return found
 
 
-def _files(arm: str) -> str:
-    """What an arm wrote last: the bytes of each column."""
+def _files(ground: Ground, arm: str) -> str:
+    """What an arm wrote last: the bytes of each column, and of each index."""
     where = _WRITTEN[arm]
     if not isinstance(where, Path):
-        return f"  table {where}"
+        return table_parts(ground.lineage.store.url, where)
     query = "SELECT path_in_schema, any_value(compression), sum(total_compressed_size) FROM parquet_metadata(?) GROUP BY 1"
     found = duckdb.execute(query, [f"{where}/*.parquet"]).fetchall()
     return "\n".join(f"  {column}: {size:,} B, {compression}" for column, compression, size in found)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import psutil
 
@@ -19,6 +22,10 @@ from tests.in_turn import STRATEGIES
 
 SQL = "SELECT g, short_exam(x) AS verdict FROM ten_rows WHERE x > 2"
 WITHOUT = "SELECT g, count(*) AS n, sum(x) AS total FROM ten_rows GROUP BY g"
+
+
+WORKERS = "Python workers"
+_IN_PYTHON = re.compile("Python|InArrow|InPandas")
 
 
 @reasoned_udf("string", name="short_exam")
@@ -45,7 +52,8 @@ def run(ground: Ground) -> Iterator[Comparison]:
     told = replace(first, parts={"JVM calls": lambda: calls_told(calls)})
     yield Comparison("ten rows, the first run of a process", "plain", readings, arms={"first run": told})
     rows = str(ground.folder / "ten_rows.parquet")
-    alone_arms = {way: elsewhere(__name__, way, rows, once=True) for way in ("plain", "function_materialization")}
+    ways = ("plain", "function_materialization")
+    alone_arms = {way: elsewhere(__name__, way, rows, once=True, parts=(WORKERS,)) for way in ways}
     yield compared("ten rows without a UDF, the first run of a process", alone_arms, ground.meter, 1)
     often = replace(ground, repeats=3 * ground.repeats)
     for name, sql in {"with a UDF": SQL, "without": WITHOUT}.items():
@@ -61,12 +69,23 @@ def alone(way: str, rows: str) -> Iterator[Work]:
     with ground_of("small", 1) as ground:
         ground.spark.read.parquet(rows).createOrReplaceTempView("ten_rows")
         arm = written(ground, WITHOUT) if way == "plain" else recorded(ground, WITHOUT, "function_materialization")
-        yield Work(arm.do, lambda: arm.answer(arm.do()), ground.meter, ground.beside, lambda: {"Python workers": _workers()})
+        parts = {WORKERS: partial(_workers_told, ground)}
+        yield Work(arm.do, lambda: arm.answer(arm.do()), ground.meter, ground.beside, lambda: {WORKERS: len(_workers())}, parts)
 
 
-def _workers() -> int:
+def _workers() -> list[psutil.Process]:
     """Python processes below the JVM, which starts them as daemons that fork workers."""
-    return sum(one.name().startswith("python") for one in psutil.Process().children(recursive=True) if _below_java(one))
+    return [one for one in psutil.Process().children(recursive=True) if one.name().startswith("python") and _below_java(one)]
+
+
+def _workers_told(ground: Ground) -> str:
+    """The workers, and the operators of Spark's plans that have rows go through Python."""
+    processes = [f"  {' '.join(one.cmdline()[1:])}" for one in _workers()]
+    ground.spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
+    executions: Any = ground.spark._jsparkSession.sharedState().statusStore().executionsList()
+    plans = [str(executions.apply(at).physicalPlanDescription()) for at in range(executions.size())]
+    lines = [line.strip() for plan in plans for line in plan.partition("\n\n")[0].splitlines() if _IN_PYTHON.search(line)]
+    return "\n".join([f"{len(processes)} processes", *processes, f"{len(lines)} operators in Python", *(f"  {one}" for one in lines)])
 
 
 def _below_java(process: psutil.Process) -> bool:
