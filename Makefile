@@ -3,7 +3,7 @@
 # One process more than processors, since a test that asks Spark waits half of its time; each may take 3 GB (make test PROCESSES=1).
 PROCESSES ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n < 4 ? n + 1 : 4)))
 PARALLEL := --numprocesses $(PROCESSES) --dist worksteal
-.PHONY: help setup web demo airflow test quick pairs test-install test-matrix faults fuzz fuzz-arrays fuzz-sketches fuzz-changes fuzz-inputs tpch tpcds chaos check docs bench bench-arrays bench-web bench-gate bench-compare bench-scale clean
+.PHONY: help setup web demo airflow test quick pairs test-install test-matrix faults fuzz fuzz-arrays fuzz-sketches fuzz-changes fuzz-inputs tpch tpcds chaos check docs bench bench-arrays bench-web bench-gate bench-page bench-compare bench-scale clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -84,6 +84,9 @@ bench-web: setup ## Measure what the lineage tab's views wait for, one person as
 
 bench-gate: setup ## Measure, and fail where a figure is beyond its bound (tests/bench/bounds.toml)
 	.venv/bin/python -m tests.bench --gate $(BENCH)
+
+bench-page: setup ## Write docs/measured.md, what was measured of every goal, from results of make bench: A="full/*/results.json"
+	.venv/bin/python -m tests.bench.measured $(A)
 
 bench-compare: setup ## What differs between two results of make bench: A=bench/results.json B=…
 	.venv/bin/python -m tests.bench.compare $(A) $(B)

@@ -22,6 +22,8 @@ _STAGES, _PLACES = 12, 8
 """So many are told, the longest first."""
 _WAITS = (
     "EPoll.wait",
+    "Native.epollWait",
+    "Native.epollWait0",
     "Net.accept",
     "Net.poll",
     "Unsafe.park",
@@ -32,6 +34,8 @@ _WAITS = (
 )
 """Where a thread that counts as running waits, or looks at threads itself."""
 _NEXT_CALL = "py4j.ClientServerConnection.waitForCommands"
+_PIPE, _READERS = "FileInputStream.readBytes", ("org.apache.spark.util.RedirectThread", "org.apache.spark.api.python.PythonGatewayServer")
+"""Those who read what other processes say wait for it."""
 _THREAD = re.compile(
     r'"(?P<name>[^"]*)"[^\n]* (?P<state>[A-Z_]+)(?: on [^\n]*)?(?: \([^\n]*\))?\n(?P<frames>(?:\tat [^\n]*\n|\t-[^\n]*\n|\t\.\.\.\n)*)'
 )
@@ -128,6 +132,17 @@ def busy(told: str) -> Iterator[tuple[str, str]]:
     for thread in _THREAD.finditer(told):
         places = [one["place"] for one in _FRAME.finditer(thread["frames"])]
         above = [one for one in places[1:] if not one.startswith(("java.", "jdk.", "sun."))]
-        waits = not places or places[0].endswith(_WAITS) or above[:1] == [_NEXT_CALL]
-        if thread["state"] == "RUNNABLE" and not waits:
+        if thread["state"] == "RUNNABLE" and places and not waits(places[0], above):
             yield re.sub(r"\d+(\.\d+)*", "n", thread["name"]), " ← ".join([places[0], *above[:3]])
+
+
+def waits(innermost: str, above: list[str]) -> bool:
+    """Whether a thread that counts as running waits there: in a call, below these of Spark's or others'.
+
+    >>> waits("java.io.FileInputStream.readBytes", ["org.apache.spark.util.RedirectThread.run"])
+    True
+    >>> waits("java.io.FileInputStream.readBytes", ["org.apache.hadoop.fs.RawLocalFileSystem.read"])
+    False
+    """
+    reads = innermost.endswith(_PIPE) and above[:1] != [] and above[0].startswith(_READERS)
+    return innermost.endswith(_WAITS) or above[:1] == [_NEXT_CALL] or reads
