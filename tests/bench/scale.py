@@ -23,7 +23,10 @@ _DAY = 86_400.0
 
 @dataclass(frozen=True)
 class Load:
-    """What is asked of it: runs that are kept, rows that all of them store, teams, days that a run is kept, answers a day and run."""
+    """What is asked of it: runs that are kept, rows that all of them store, teams, days that a run is kept, answers a day and run.
+
+    ``unordered``: the share of the answers that look up what is in no order in the files.
+    """
 
     runs: float
     rows: float
@@ -31,10 +34,13 @@ class Load:
     days: float = 365.0
     minutes: float = 10.0
     answers: float = 0.1
+    unordered: float = 0.0
 
     def __post_init__(self) -> None:
         if min(self.runs, self.rows, self.teams, self.days, self.minutes) <= 0 or self.answers < 0:
             raise ValueError(f"a load has at least something of everything, and was given {self}")
+        if not 0 <= self.unordered <= 1:
+            raise ValueError(f"a share of the answers is between none and all, and was given as {self.unordered}")
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,7 @@ def uses(load: Load, place: Place, known: Mapping[str, Any]) -> Iterator[Use]:
     tables = 2 * runs if in_tables else 0.0
     stored = rows * (row["bytes_in_postgresql"] + row["bytes_of_an_index"]) if in_tables else 0.0
     catalog = runs * (run["catalog_bytes_with_tables"] + run["system_catalog_bytes"] if in_tables else run["catalog_bytes_with_files"])
-    asking = answer["cpu_s"] + answer["connection_s"] + (0.0 if in_tables else answer["cpu_s_of_a_row_in_files"] * load.rows / load.runs)
+    asking = answer["cpu_s"] + answer["connection_s"] + (0.0 if in_tables else _in_files(load, answer))
     loading = rows / load.days / _DAY * _PEAK * row["load_cpu_s"] if in_tables else 0.0
     asked = runs * load.answers / _DAY * _PEAK
     yield Use("stored rows in PostgreSQL", stored, bounds["stored_bytes"], "B")
@@ -74,6 +80,12 @@ def uses(load: Load, place: Place, known: Mapping[str, Any]) -> Iterator[Use]:
     yield Use("transactions a second", a_second * run["transactions"], bounds["transactions_a_second"], "")
     yield Use("connections", a_second * load.minutes * 60 * run["connections"], bounds["connections"], "")
     yield Use("cores: recording, loading, answers", a_second * run["record_s"] + loading + asked * asking, bounds["cores"], "")
+
+
+def _in_files(load: Load, answer: Mapping[str, float]) -> float:
+    """Seconds that an answer takes longer from files: what it looks up is in order there, or all of a column is read."""
+    ordered, other = answer["cpu_s_of_a_row_in_files"], answer["cpu_s_of_a_row_in_files_in_any_order"]
+    return load.rows / load.runs * ((1 - load.unordered) * ordered + load.unordered * other)
 
 
 def bytes_in_files(load: Load, known: Mapping[str, Any]) -> float:
@@ -123,6 +135,7 @@ def main() -> None:
     parser.add_argument("--days", type=float, default=365.0, help="so long a run is kept")
     parser.add_argument("--minutes", type=float, default=10.0, help="so long a run takes")
     parser.add_argument("--answers", type=float, default=0.1, help="a day and kept run")
+    parser.add_argument("--unordered", type=float, default=0.0, help="the share of the answers that look up what is in no order in files")
     print(table(Load(**vars(parser.parse_args())), constants()))
 
 

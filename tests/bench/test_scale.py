@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,26 @@ def test_larger_runs_in_files_take_answers_longer() -> None:
     assert cost["files"] > 0
     loading = INTERNET.rows * constants()["stored_row"]["load_cpu_s"] * (1 / larger.runs - 1 / INTERNET.runs)
     assert cost["tables"] == pytest.approx(10 * loading / INTERNET.days / 86_400)
+
+
+def test_what_is_in_any_order_in_files_takes_answers_longer_still() -> None:
+    """By a column that is read, of all rows of the run; half of the answers cost half of it; tables have an index."""
+    known = constants()["answer"]
+    more = known["cpu_s_of_a_row_in_files_in_any_order"] - known["cpu_s_of_a_row_in_files"]
+    asked_a_second = INTERNET.runs * INTERNET.answers / 86_400 * 10
+    for share in (0.5, 1.0):
+        load, each = replace(INTERNET, unordered=share), share * more * INTERNET.rows / INTERNET.runs
+        assert _cores(load, "files") - _cores(INTERNET, "files") == pytest.approx(asked_a_second * each)
+        assert _cores(load, "tables") == _cores(INTERNET, "tables")
+    with pytest.raises(ValueError, match="between none and all"):
+        replace(INTERNET, unordered=1.5)
+
+
+def test_the_page_says_what_order_is_worth() -> None:
+    known = constants()["answer"]
+    ordered, other = (1e8 * known[f"cpu_s_of_a_row_in_files{how}"] for how in ("", "_in_any_order"))
+    assert f"from files {ordered:.1g} more for each hundred million rows" in " ".join(PAGE.read_text(encoding="utf-8").split())
+    assert f"In any other order all of that column is read: {other:.1g} more" in " ".join(PAGE.read_text(encoding="utf-8").split())
 
 
 def _cores(load: Load, place: Place) -> float:
