@@ -88,5 +88,5 @@ def test_queries_that_fail_or_differ_are_counted() -> None:
 
 def test_what_a_peer_captured_is_its_results_rows() -> None:
     asked = list(questions(500, 20_000))[:2]
-    peer: Any = SimpleNamespace(ask=lambda do, name: {"answer": {asked[0].name: [[2, "b"], [1, None]], asked[1].name: []}[name]})
+    peer: Any = SimpleNamespace(ask=lambda do, name: {"answer": {asked[0].name: [[2.0, "b"], [1, float("nan")]], asked[1].name: []}[name]})
     assert peers._captured(peer, asked) == [["(1, None)", "(2, 'b')"], []]

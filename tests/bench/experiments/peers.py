@@ -137,7 +137,18 @@ def _capturing(peer: PeerProcess, asked: list[Question]) -> list[dict[str, Any]]
 
 def _captured(peer: PeerProcess, asked: list[Question]) -> list[list[str]]:
     """The rows of each result that it has captured the lineage of: they are not said when it runs, since it takes a while to say them."""
-    return _values([[tuple(row) for row in peer.ask(do="rows", name=one.name)["answer"]] for one in asked])
+    return _values([[tuple(map(_whole, row)) for row in peer.ask(do="rows", name=one.name)["answer"]] for one in asked])
+
+
+def _whole(value: Any) -> Any:
+    """It says sums, and what may be NULL, as doubles, with NaN for NULL; the questions have whole numbers alone.
+
+    >>> _whole(3.0), _whole(float("nan")), _whole(3.5), _whole("3")
+    (3, None, 3.5, '3')
+    """
+    if isinstance(value, float):
+        return None if value != value else int(value) if value.is_integer() else value
+    return value
 
 
 def _reading(found: Any) -> Reading:
