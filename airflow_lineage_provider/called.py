@@ -65,6 +65,7 @@ def call(
     keys: Mapping[str, Sequence[str]] | None = None,
     on_unsupported: OnUnsupported = "fail",
     append_key: str | None = None,
+    index: Sequence[str | Sequence[str]] = (),
     capture: CaptureWhen | Capture = "lazy",
     sketches: SketchesWhen = "off",
     sketch_on: Mapping[str, str | SketchOn] | None = None,
@@ -77,10 +78,10 @@ def call(
 
     What it writes by Spark's writers is recorded as by `Lineage.recording`; a DataFrame that it returns is then run as by `Lineage.run`,
     called ``name``. The writes' runs are called after their places, or all ``name_of_writes``. ``keys`` are those of all tables that are
-    read. With ``capture`` the lineage of all of these runs is captured; ``sketches`` are those of the DataFrame's run alone. The other
-    options are those of `Lineage.run` and of `Lineage.recording`. ``earlier_tries`` are contexts of tries that failed, the newest first:
-    where one of them lacks nothing but captured lineage, which is required (`settings.capture_required`), this is captured, and the
-    function is not called.
+    read, and ``index`` is that of whatever has its columns. With ``capture`` the lineage of all of these runs is captured; ``sketches`` are
+    those of the DataFrame's run alone. The other options are those of `Lineage.run` and of `Lineage.recording`. ``earlier_tries`` are
+    contexts of tries that failed, the newest first: where one of them lacks nothing but captured lineage, which is required
+    (`settings.capture_required`), this is captured, and the function is not called.
 
     :raises InvalidOutput: an ``output`` is given, and the function returned nothing that could be written there; what it wrote stands.
     :raises InvalidOption, ParameterError: an option is wrong; the function was not called.
@@ -91,8 +92,8 @@ def call(
     check_options({"on_unsupported": on_unsupported})
     request = requested(
         function, name=name, params=params, clear_params=clear_params, secret_params=secret_params, output=output, strategy=strategy,
-        reasons=reasons, keys=keys, append_key=append_key, context=context, capture=capture, sketches=sketches, sketch_on=sketch_on,
-        verify_sketches=verify_sketches,
+        reasons=reasons, keys=keys, append_key=append_key, index=index, context=context, capture=capture, sketches=sketches,
+        sketch_on=sketch_on, verify_sketches=verify_sketches,
     )  # fmt: skip
     check_parameters(function, request.params, name)
     known = completed(lineage, request, earlier_tries, progress) if settings.capture_required() else None
@@ -100,7 +101,7 @@ def call(
         return Called(written=tuple(known[:-1]), result=known[-1])
     recording = lineage.recording(
         spark, name=name_of_writes, params=params, clear_params=clear_params, secret_params=secret_params, strategy=strategy,
-        reasons=reasons, keys=keys, on_unsupported=on_unsupported, context=context, progress=progress,
+        reasons=reasons, keys=keys, index=index, on_unsupported=on_unsupported, context=context, progress=progress,
     )  # fmt: skip
     with guarded(request.secrets.message), recording as recorded:
         returned = function(spark, **request.params)

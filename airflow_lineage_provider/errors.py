@@ -119,6 +119,10 @@ class InvalidCapture(InvalidOption):
     """Lineage cannot be captured as it was asked: said before the run."""
 
 
+class InvalidIndex(InvalidOption):
+    """A result cannot be indexed as it was asked: said before the run."""
+
+
 class EnvironmentProblem(LineageError):
     """The installation cannot work."""
 

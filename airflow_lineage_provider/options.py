@@ -9,6 +9,7 @@ from typing import Any
 from airflow_lineage_provider.capture.wanted import Capture
 from airflow_lineage_provider.errors import InvalidOption
 from airflow_lineage_provider.running.output import Output
+from airflow_lineage_provider.running.wanted_index import index_of
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.sketches.wanted import SketchOn
 from airflow_lineage_provider.words import OPTIONS, check_word
@@ -93,6 +94,10 @@ def _output(_name: str, value: Any) -> None:
         Output.parse(value)
 
 
+def _index(_name: str, value: Any) -> None:
+    index_of(value)
+
+
 def _capture(_name: str, value: Any) -> None:
     Capture.of(value)
 
@@ -109,6 +114,7 @@ _CHECKS: Mapping[str, Callable[[str, Any], None]] = {
     "rows": _natural,
     "output": _output,
     "keys": _keys,
+    "index": _index,
     "params": _params,
     "clear_params": _names,
     "secret_params": _names,

@@ -150,6 +150,7 @@ class Lineage(LineageOfStreams, LineageOfWrites, PlansOfDags, ProfileOfTables, S
         keys: Mapping[str, Sequence[str]] | None = None,
         on_store_failure: OnStoreFailure | None = None,
         append_key: str | None = None,
+        index: Sequence[str | Sequence[str]] = (),
         capture: CaptureWhen | Capture = "lazy",
         sketches: SketchesWhen = "off",
         sketch_on: Mapping[str, str | SketchOn] | None = None,
@@ -167,16 +168,16 @@ class Lineage(LineageOfStreams, LineageOfWrites, PlansOfDags, ProfileOfTables, S
         primary keys of source tables that have no better row identity (anything but Parquet). ``on_store_failure`` is that of this object,
         unless it is said: with ``keep_result`` a store that fails costs the run its lineage (`Run.lineage_lost` says why) and nothing else.
         ``append_key`` identifies what is appended (an ``output`` with ``+append``): a later run that appends to the same place as the same
-        key replaces these rows, and adds nothing to them. With ``capture`` ``eager``, or a `Capture` that says of which tables and which
-        way, the lineage of the result's rows is captured at the end of the run (`Run.capture`); what keeps it from being captured is told
-        by `Run.index`, and where it is required raised, too. ``context`` is kept with the run: who runs it, a task of Airflow's for one
-        (``airflow`` is its old name).
-        ``sketches`` says what is done with provenance sketches: ``use`` reads each source through a sketch that fits, if there is one;
-        ``eager`` also captures some after a run for which there was none, ``auto`` if that will pay (`sketches.policy`); ``capture`` reads
-        everything, and captures some. ``sketch_on``
-        names the column of a table that a sketch is to be of (a `SketchOn` says how it is cut). `Run.sketches` says what became of each
-        source. With ``verify_sketches`` a run through sketches is compared with the plain run, and where rows differ the sketches are
-        dropped, and the result is the plain one.
+        key replaces these rows, and adds nothing to them. ``index`` has columns of the result, or lists of columns, by which its rows are
+        going to be asked for: they are indexed where PostgreSQL has the rows, and in files the rows are put in their order. With
+        ``capture`` ``eager``, or a `Capture` that says of which tables and which way, the lineage of the result's rows is captured at the
+        end of the run (`Run.capture`); what keeps it from being captured is told by `Run.index`, and where it is required raised, too.
+        ``context`` is kept with the run: who runs it, a task of Airflow's for one (``airflow`` is its old name). ``sketches`` says what is
+        done with provenance sketches: ``use`` reads each source through a sketch that fits, if there is one; ``eager`` also captures some
+        after a run for which there was none, ``auto`` if that will pay (`sketches.policy`); ``capture`` reads everything, and captures
+        some. ``sketch_on`` names the column of a table that a sketch is to be of (a `SketchOn` says how it is cut). `Run.sketches` says
+        what became of each source. With ``verify_sketches`` a run through sketches is compared with the plain run, and where rows differ
+        the sketches are dropped, and the result is the plain one.
         ``sources`` are rows of lineage that the pipeline reads: a SQL text as ``{name}``, a function as arguments that are frames. The run
         reads these rows of their table alone, in the version that the run that was asked has read, and lineage leads to that.
         ``progress`` is called with each stage; without one the stages are shown where there is a terminal or a notebook (False: nowhere;
@@ -190,8 +191,9 @@ class Lineage(LineageOfStreams, LineageOfWrites, PlansOfDags, ProfileOfTables, S
 
         :raises SparkRequired: there is no session.
         :raises InvalidOption: an option is wrong. :raises SketchUnsafe: a sketch of a column that ``sketch_on`` names is not proved safe.
+        :raises InvalidIndex: the result has no such column, or nothing is stored.
         :raises InvalidCapture: the run does not read a table whose lineage is to be captured, or stores nothing.
-        :raises InvalidOutput: the result could not be written to ``output`` (the place exists and the mode is ``error``, say). All three
+        :raises InvalidOutput: the result could not be written to ``output`` (the place exists and the mode is ``error``, say). All of these
             are found out before the pipeline is computed.
         :raises PlanError: the pipeline cannot be understood.
         :raises SourceUnavailable: the table of one of ``sources`` is no longer what the run that was asked has read.
@@ -204,8 +206,8 @@ class Lineage(LineageOfStreams, LineageOfWrites, PlansOfDags, ProfileOfTables, S
         check_options({"on_store_failure": on_failure})
         request = requested(
             pipeline, name=name, params=params, clear_params=clear_params, secret_params=secret_params, output=output, strategy=strategy,
-            reasons=reasons, keys=keys, append_key=append_key, context=context, capture=capture, sketches=sketches, sketch_on=sketch_on,
-            verify_sketches=verify_sketches,
+            reasons=reasons, keys=keys, append_key=append_key, index=index, context=context, capture=capture, sketches=sketches,
+            sketch_on=sketch_on, verify_sketches=verify_sketches,
         )  # fmt: skip
         read = lineage_sources(sources, pipeline, request.params, lambda run_id: self.get_run(run_id, whole=True).plan)
         if self.spark is None:

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.capture.wanted import Capture
-from airflow_lineage_provider.errors import InvalidCapture, InvalidOption
+from airflow_lineage_provider.errors import InvalidCapture, InvalidIndex, InvalidOption
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.running.given_pipeline import pipeline_name
 from airflow_lineage_provider.running.output import Output
 from airflow_lineage_provider.running.run import Request
+from airflow_lineage_provider.running.wanted_index import index_of
 from airflow_lineage_provider.secrecy import Secrets, recorded_params
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.sketches.wanted import SketchOn
@@ -33,6 +34,7 @@ def requested(
     keys: Mapping[str, Sequence[str]] | None,
     append_key: str | None,
     context: Mapping[str, Any] | None,
+    index: Sequence[str | Sequence[str]] = (),
     capture: CaptureWhen | Capture = "lazy",
     sketches: SketchesWhen = "off",
     sketch_on: Mapping[str, str | SketchOn] | None = None,
@@ -42,7 +44,7 @@ def requested(
 
     :raises InvalidOption, InvalidOutput: an option is wrong. :raises ParameterError: a parameter cannot be recorded as it was asked.
     """
-    options = {"name": name, "strategy": strategy, "reasons": reasons, "output": output, "keys": keys, "params": params}
+    options = {"name": name, "strategy": strategy, "reasons": reasons, "output": output, "keys": keys, "params": params, "index": index}
     named = {"clear_params": clear_params, "secret_params": secret_params, "context": context, "append_key": append_key, "capture": capture}
     sketched = {"sketches": sketches, "sketch_on": sketch_on, "verify_sketches": verify_sketches}
     check_options({**options, **named, **sketched})
@@ -54,6 +56,11 @@ def requested(
         raise InvalidCapture(
             f"capture={shown(capture)} needs a run that stores its result, whose rows are numbered by it; strategy 'rerun' stores nothing: "
             "take function_materialization, full_materialization or auto"
+        )
+    if index and strategy == "rerun":
+        raise InvalidIndex(
+            f"index={shown(index)} is of a result that is stored; strategy 'rerun' stores nothing: take function_materialization, "
+            "full_materialization or auto"
         )
     plain, secrets = Secrets.of(params or {}, secret_params or ())
     return Request(
@@ -68,6 +75,7 @@ def requested(
         keys=keys or {},
         airflow=context or {},
         append_key=append_key or "",
+        index=index_of(index),
         capture=captured,
         sketches=sketches,
         sketch_on=SketchOn.of(sketch_on),

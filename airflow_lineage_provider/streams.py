@@ -67,13 +67,15 @@ class LineageOfStreams(AsksStore):
         strategy: Strategy = "function_materialization",
         reasons: Reasons = "lazy",
         keys: Mapping[str, Sequence[str]] | None = None,
+        index: Sequence[str | Sequence[str]] = (),
         on_store_failure: OnStoreFailure | None = None,
         context: Mapping[str, Any] | None = None,
     ) -> Callable[[DataFrame, int], None]:
         """A function for ``writeStream.foreachBatch(…)``: it runs the pipeline over each micro-batch, and records it as a run.
 
         ``pipeline`` is a function ``(batch, **params) -> DataFrame``, or a SQL text that reads the view ``batch``. The other options are
-        those of `Lineage.run`; an ``output`` is appended to or overwritten, ``keys`` name a stream by the folder that it reads.
+        those of `Lineage.run`; an ``output`` is appended to or overwritten, ``keys`` name a stream by the folder that it reads. ``index``
+        has columns of the batches' results by which rows are going to be asked for, in whichever batch they are.
 
         A batch is known by the query's id, which its checkpoint keeps, its number, and the pipeline's ``name``: one that Spark gives again
         after a restart is not recorded, nor written, again, and one that was interrupted is done anew. What the function returned for had
@@ -86,7 +88,7 @@ class LineageOfStreams(AsksStore):
         check_options({"on_store_failure": on_failure})
         request = requested(
             pipeline, name=name, params=params, clear_params=clear_params, secret_params=secret_params, output=output, strategy=strategy,
-            reasons=reasons, keys=keys, append_key=None, context=context,
+            reasons=reasons, keys=keys, append_key=None, index=index, context=context,
         )  # fmt: skip
         _check(request)
         tidied = [time.monotonic()]

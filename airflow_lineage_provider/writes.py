@@ -127,6 +127,7 @@ class LineageOfWrites(ABC):
         strategy: Strategy = "function_materialization",
         reasons: Reasons = "lazy",
         keys: Mapping[str, Sequence[str]] | None = None,
+        index: Sequence[str | Sequence[str]] = (),
         on_store_failure: OnStoreFailure | None = None,
         on_unsupported: OnUnsupported = "fail",
         context: Mapping[str, Any] | None = None,
@@ -142,14 +143,15 @@ class LineageOfWrites(ABC):
 
         Recorded are the writes of the thread that opened the block, and of threads that have opened none; they are made one after the
         other. A recording inside another has the writes of its block. The runs are called ``name``, or after their places. ``params`` are
-        recorded with each run as `Lineage.run` does; the other options are those of `Lineage.run`.
+        recorded with each run as `Lineage.run` does; the other options are those of `Lineage.run`. ``index`` is of those writes that have
+        all of its columns.
 
         :raises SparkRequired: there is no session. :raises SparkConnectUnsupported: it is one of Spark Connect.
         :raises InvalidOption, ParameterError: an option is wrong.
         """
         recording = _recorder(
             self, lambda of_frame: spark or self.spark or of_frame, name=name, params=params, clear_params=clear_params,
-            secret_params=secret_params, strategy=strategy, reasons=reasons, keys=keys, on_store_failure=on_store_failure,
+            secret_params=secret_params, strategy=strategy, reasons=reasons, keys=keys, index=index, on_store_failure=on_store_failure,
             on_unsupported=on_unsupported, context=context, progress=progress,
         )  # fmt: skip
         session = spark or self.spark

@@ -21,4 +21,5 @@ def summary_of(record: RunHead) -> RunSummary:
         error=record.error or "",
         airflow=record.airflow or {},
         params=record.params,
+        indexes=record.indexes,
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from airflow_lineage_provider import __version__
 from airflow_lineage_provider.cli import captured_tables
-from airflow_lineage_provider.cli.argument_types import json_or_text, natural, pair
+from airflow_lineage_provider.cli.argument_types import columns, json_or_text, natural, pair
 from airflow_lineage_provider.cli.shared_arguments import html, json, keys, max_rows, one_run, secrets, shown, spark, the_pipeline, yes
 from airflow_lineage_provider.cli.verb_help import DESCRIPTION, VERBS, epilog
 from airflow_lineage_provider.cli.verb_parser import VerbParser
@@ -98,6 +98,10 @@ def _run(made: argparse.ArgumentParser) -> None:
         help="with +append: a name for what is appended; a later run with the same key and place replaces these rows",
     )  # fmt: skip
     keys(made)
+    made.add_argument(
+        "--index", type=columns, action="append", default=[], metavar="COLUMN[,COLUMN]",
+        help="columns of the result by which its rows are going to be asked for, together (may be repeated)",
+    )  # fmt: skip
     made.add_argument(
         "--strategy", default=words(Strategy)[0], choices=words(Strategy),
         help="what to store: segments with UDFs and the result; nothing; every segment; what takes longer to make than to store "

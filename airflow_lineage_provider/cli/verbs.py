@@ -51,6 +51,8 @@ def run(options: Namespace, out: Streams) -> int:
     further = {"clear_params": options.clear_param} if options.clear_param else {}
     if options.append_key is not None:
         further["append_key"] = options.append_key
+    if options.index:
+        further["index"] = options.index
     if options.sketches != "off":
         further |= {"sketches": options.sketches, "sketch_on": _once(options.sketch_on, "--sketch-on")}
         further["verify_sketches"] = options.verify_sketches

@@ -51,7 +51,8 @@ class LineageSparkSubmitOperator(LineageTask, SparkSubmitOperator):
     :param clear_params: those that the run records as they are; of others than dates and truth values it has a digest.
     :param secret_params: those that are not stored at all, not in the plan either, and that Airflow masks.
     :param output, append_key, capture: as of `LineageTask`, for a function.
-    :param strategy, reasons, keys, on_store_failure, on_unsupported, lineage, store_conn_id, store, lineage_name: as of `LineageTask`.
+    :param strategy, reasons, keys, index, on_store_failure, on_unsupported, lineage, store_conn_id, store, lineage_name: as of
+        `LineageTask`.
     :param conf, conn_id, files, py_files, archives, deploy_mode, application_args, env_vars, durable: as in ``SparkSubmitOperator``, and so
         are all others of its parameters; a script gets ``application_args``.
     :raises ValueError: (when made, and for templates when the task starts) an option is not one of these, not of its kind, or not for such
@@ -184,6 +185,7 @@ class LineageSparkSubmitOperator(LineageTask, SparkSubmitOperator):
     def _job(self, context: Mapping[str, Any], deployment: Deployment, *, lineage: bool) -> SubmittedJob:
         from airflow_lineage_provider.capture.wanted import Capture
         from airflow_lineage_provider.running.output import Output
+        from airflow_lineage_provider.running.wanted_index import index_of
         from airflow_lineage_provider.submitted.job import SubmittedJob
 
         plain = {name: value.value if isinstance(value, Secret) else value for name, value in self.op_kwargs.items()}
@@ -195,7 +197,7 @@ class LineageSparkSubmitOperator(LineageTask, SparkSubmitOperator):
             output=None if self.result_output is None else Output.parse(self.result_output), strategy=self.strategy, reasons=self.reasons,
             keys={table: tuple(columns) for table, columns in (self.keys or {}).items()}, on_store_failure=self.on_store_failure,
             on_unsupported=self.on_unsupported, append_key=self._append_key(context) if lineage else None,
-            capture_direction=captured.direction if captured else None,
+            index=index_of(self.index), capture_direction=captured.direction if captured else None,
             capture_tables=tuple(captured.tables) if captured and captured.tables else None,
             capture_of=captured.tables if captured and isinstance(captured.tables, Mapping) else {},
             capture_subqueries=captured.subqueries if captured else "partners", capture_witnesses=bool(captured and captured.witnesses),

@@ -29,8 +29,11 @@ if TYPE_CHECKING:
 
 
 TEMPLATED = frozenset(
-    {"strategy", "reasons", "output", "keys", "on_store_failure", "on_unsupported", "append_key", "capture", "sketches", "sketch_on"}
-)
+    {
+        "strategy", "reasons", "output", "keys", "on_store_failure", "on_unsupported", "append_key", "index", "capture", "sketches",
+        "sketch_on",
+    }
+)  # fmt: skip
 """Options that may be templates: those are checked when the task starts."""
 
 
@@ -59,6 +62,7 @@ class LineageTask(KillableOperator):
         made, and recorded as an incomplete run. (templated)
     :param append_key: what is appended, for an output with ``+append``: another task that appends as the same key to the same place
         replaces these rows. By default the task instance: dag, DAG run, task, map index. (templated)
+    :param index: columns of the result, or lists of columns, by which its rows are going to be asked for. (templated)
     :param lineage: ``False`` is the plain operator: nothing is recorded, and no store is opened. So is every task where the switch is off
         (``AIRFLOW_LINEAGE_ENABLED=0``, ``[lineage] enabled``). Reasoned UDFs decide as ever.
     :param capture: ``lazy`` traces the lineage of the result's rows when it is asked for; ``eager``, or a `Capture`, captures it at the end
@@ -84,6 +88,7 @@ class LineageTask(KillableOperator):
         "on_store_failure",
         "on_unsupported",
         "append_key",
+        "index",
         "capture",
         "sketches",
         "sketch_on",
@@ -107,6 +112,7 @@ class LineageTask(KillableOperator):
         on_store_failure: OnStoreFailure = "fail",
         on_unsupported: OnUnsupported = "fail",
         append_key: str | None = None,
+        index: Sequence[str | Sequence[str]] = (),
         capture: CaptureWhen | Capture = "lazy",
         sketches: SketchesWhen = "off",
         sketch_on: Mapping[str, str | SketchOn] | None = None,
@@ -128,6 +134,7 @@ class LineageTask(KillableOperator):
         self.on_store_failure = on_store_failure
         self.on_unsupported = on_unsupported
         self.append_key = append_key
+        self.index = index
         self.capture = capture
         self.sketches = sketches
         self.sketch_on = sketch_on
@@ -153,6 +160,7 @@ class LineageTask(KillableOperator):
         return {
             "strategy": self.strategy, "reasons": self.reasons, "output": self.result_output, "keys": self.keys,
             "on_store_failure": self.on_store_failure, "on_unsupported": self.on_unsupported, "append_key": self.append_key,
+            "index": self.index,
             "capture": self.capture, "sketches": self.sketches, "sketch_on": self.sketch_on, "verify_sketches": self.verify_sketches,
         }  # fmt: skip
 

@@ -85,6 +85,7 @@ class RunHead:
     :ivar row_counts: by the names of what is stored; ``result`` is the result's.
     :ivar error: why it failed, or is incomplete.
     :ivar plan_digest: of its plan (`plan.digest.plan_digest`, secrets sealed); None for runs of releases that did not record it.
+    :ivar indexes: the columns of its result that were declared to be asked by, those together that are asked for together.
     :ivar airflow: dag_id, run_id, task_id, map_index and try_number, where Airflow ran it; else what the caller gave, any JSON.
     """
 
@@ -100,6 +101,7 @@ class RunHead:
     error: str | None = None
     airflow: Mapping[str, object] | None = None
     plan_digest: str | None = None
+    indexes: tuple[tuple[str, ...], ...] = ()
 
     @property
     def dag_id(self) -> str | None:

@@ -211,6 +211,7 @@ def run_facts(run: RunSummary) -> list[tuple[str, str]]:
         ("status", run.status),
         ("strategy", run.strategy.replace("_", " ")),
         ("reasons", run.reasons),
+        ("indexed by", "; ".join(", ".join(columns) for columns in run.indexes)),
         ("error", run.error),
         *((f"parameter {name}", shown_param(value)) for name, value in run.params.items()),
         *((f"Airflow {key.replace('_', ' ')}", "" if value is None else str(value)) for key, value in run.airflow.items()),

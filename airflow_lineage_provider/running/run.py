@@ -8,12 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider import __version__
 from airflow_lineage_provider.capture.recorded import RecordedIndex, RecordedWay
 from airflow_lineage_provider.plan import codec
 from airflow_lineage_provider.plan.digest import plan_digest
+from airflow_lineage_provider.plan.expected_rows import is_laid_out
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.plan.operators import Plan
 from airflow_lineage_provider.plan.segments import SegmentedPlan
@@ -47,6 +49,7 @@ from airflow_lineage_provider.running.sketch_policy import hold_sketches, note_s
 from airflow_lineage_provider.running.sketched_result import check_result
 from airflow_lineage_provider.running.sketching import sketching
 from airflow_lineage_provider.running.source_magnitudes import source_magnitudes
+from airflow_lineage_provider.running.wanted_index import Index, IndexedColumns, indexed_columns
 from airflow_lineage_provider.secrecy import Secrets
 from airflow_lineage_provider.secrecy.failures import guarded, told
 from airflow_lineage_provider.secrecy.known import AIRFLOW
@@ -88,6 +91,7 @@ class Request:
     keys: Mapping[str, Sequence[str]]
     airflow: Mapping[str, Any]
     append_key: str = ""
+    index: Index = ()
     data: DataPlace | None = None
     batch: MicroBatch | None = None
     capture: Capture | None = None
@@ -98,7 +102,7 @@ class Request:
     sketches_refused: str = ""
     """Why a run that was asked to use sketches is made without: another one found them wrong."""
     shared_keys: bool = False
-    """Whether ``keys`` are those of further runs, too, and may name tables that this one does not read."""
+    """Whether ``keys`` and ``index`` are those of further runs, too, and may name what this one does not have."""
 
     @property
     def batch_key(self) -> BatchKey | None:
@@ -117,6 +121,7 @@ class Prepared:
     frame: DataFrame
     sketching: Sketching
     many: frozenset[str]
+    index: IndexedColumns = ()
     ways: tuple[RecordedWay, ...] = ()
     carried: CarriedSketches | None = None
 
@@ -126,6 +131,12 @@ class Prepared:
         if 0 in self.recorded.materialized:
             return None
         return rest_of_plan(self.recorded.plan, frozenset(self.recorded.materialized)) if self.carried is None else self.carried.run.rest
+
+    @property
+    def indexed(self) -> list[list[str]]:
+        """The stored columns of the result that are asked for together."""
+        names = dict(self.recorded.materialized[0].columns) if self.index else {}
+        return [[names[self.recorded.plan.output[at].id] for at in one] for one in self.index]
 
     @property
     def marks(self) -> list[str]:
@@ -265,6 +276,7 @@ def prepare(spark: SparkSession, store: RunStore, request: Request, frame: DataF
     readable = {source.relation.name for source in sources_of(plan)} | functions_of_batches(pipeline.plan)
     if not request.shared_keys:
         check_named(request.keys, readable)
+    index = indexed_columns(request.index, plan, is_shared=request.shared_keys)
     unknown_costs: dict[int, SegmentCost] = {}
     costs = store.ask("reading what earlier runs cost", lambda opened: _costs(opened, request, plan), unknown_costs)
     choices = choose(plan, request.strategy, _not_repeatable(plan, udfs), costs)
@@ -286,6 +298,7 @@ def prepare(spark: SparkSession, store: RunStore, request: Request, frame: DataF
     prepared = Prepared(
         captured=captured, recorded=recorded, choices=choices, programs=made, udfs=udfs, keeping=kept, frame=frame,
         sketching=sketching(request, captured, recorded, udfs, store), many=many, ways=ways,
+        index=index if 0 in recorded.materialized else (),
     )  # fmt: skip
     return _carrying(prepared, store) if prepared.sketching.capture else prepared
 
@@ -339,15 +352,26 @@ def _declared(plan: SegmentedPlan, captured: CapturedPipeline) -> dict[int, Reas
 
 
 def _looked_up(prepared: Prepared) -> dict[str, list[str]]:
-    """The grouping keys by which the aggregations above look a stored segment's rows up."""
-    keys = {key.id for s in prepared.recorded.plan.segments if s.aggregations for key in group_keys(s)}
-    stored = prepared.recorded.materialized.values()
-    return {one.name: [name for i, name in one.columns if i in keys] if one.segment else [] for one in stored}
+    """The columns by which rows of what is stored are looked up: those that the result is indexed by, and of segments the grouping keys of
+    the aggregations above, first those that the result is indexed by."""
+    plan, stored = prepared.recorded.plan, prepared.recorded.materialized.values()
+    keys = {key.id for s in plan.segments if s.aggregations for key in group_keys(s)}
+    asked = list(dict.fromkeys(plan.output[at].id for one in prepared.index for at in one))
+    wanted = [*(one for one in asked if one in keys), *sorted(keys - set(asked))]
+    found = {one.name: dict(one.columns) for one in stored if one.segment}
+    looked_up = {name: [columns[i] for i in wanted if i in columns] for name, columns in found.items()}
+    # The order of rows that somebody has ordered is not changed for it.
+    of_result = [] if is_laid_out(plan) else list(dict.fromkeys(chain.from_iterable(prepared.indexed)))
+    return looked_up | {one.name: of_result for one in stored if not one.segment}
 
 
 def _indexes(prepared: Prepared) -> dict[str, list[list[str]]]:
-    """Row numbers, and what `_looked_up` says."""
-    indexes = {name: [[ROW], *([key] for key in keys)] for name, keys in _looked_up(prepared).items()}
+    """Row numbers, what the result is indexed by, and grouping keys, as `_looked_up` says."""
+    result = prepared.recorded.materialized.get(0)
+    looked_up = {name: [[key] for key in keys] for name, keys in _looked_up(prepared).items()}
+    if result is not None:
+        looked_up[result.name] = prepared.indexed
+    indexes = {name: [[ROW], *together] for name, together in looked_up.items()}
     for leaf, source in prepared.recorded.sources.items():
         if source.identity.kind == "snapshot":
             indexes[f"source_{leaf}"] = [[ROW]]
@@ -372,6 +396,7 @@ def _record(prepared: Prepared, request: Request) -> RunRecord:
         conf=dict(recorded.plan.conf),
         airflow={name: value if name in AIRFLOW else recorded_value(value) for name, value in request.airflow.items()},
         choices=prepared.choices,
+        indexes=tuple(tuple(prepared.recorded.plan.names[at] for at in one) for one in prepared.index),
         sketches=prepared.sketching.uses,
         versions={
             "airflow_lineage_provider": __version__,

@@ -95,11 +95,13 @@ def _indexes(stored: Iterable[Materialization], wanted: Indexes) -> Iterator[dic
     for found in stored:
         if found.in_files:
             continue
+        first = set()
         for columns in wanted.get(found.name, ()):
             if usable := [name for name in columns if _indexable(found, name)][:_MOST_INDEX_COLUMNS]:
+                first.add(usable[0])
                 yield {"table": found.table_name, "keys": [f"({found.sql_column(name)})" for name in usable]}
         for column in found.columns if found.kind == "result" else ():
-            if _may_be_key(column) and (own := found.physical(column.name)) is not None:
+            if _may_be_key(column) and column.name not in first and (own := found.physical(column.name)) is not None:
                 yield {"table": found.table_name, "keys": [f"({found.sql_column(column.name)})"], "own": own}
 
 

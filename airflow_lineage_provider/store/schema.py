@@ -11,7 +11,7 @@ from airflow_lineage_provider.errors import RecordDamaged, StoreError
 from airflow_lineage_provider.store.sqltext import CATALOG_SCHEMA
 from airflow_lineage_provider.store.textescape import escape, unescape
 
-HEAD = "0021"
+HEAD = "0022"
 VERSION_TABLE = "schema_version"
 STATUSES = ("running", "complete", "incomplete", "failed", "dropped")
 
@@ -95,6 +95,7 @@ runs = sa.Table(
     sa.Column("plan_digest", sa.Text),
     sa.Column("captured", JsonText),
     sa.Column("sketches", JsonText),
+    sa.Column("indexes", JsonText),
     sa.Column("shared_plan", sa.Text, sa.ForeignKey("lineage.plans.digest")),
     sa.Index("runs_shared_plan", "shared_plan", postgresql_where=sa.text("shared_plan IS NOT NULL")),
     sa.Index("runs_running", "id", postgresql_where=sa.text("status = 'running'")),

@@ -86,7 +86,7 @@ def _run_script(job: SubmittedJob, arguments: Sequence[str]) -> None:
     from airflow_lineage_provider.writes import recording_of_program
 
     recording = {
-        "name": job.name_of_writes, "strategy": job.strategy, "reasons": job.reasons, "keys": job.keys,
+        "name": job.name_of_writes, "strategy": job.strategy, "reasons": job.reasons, "keys": job.keys, "index": job.index,
         "on_unsupported": job.on_unsupported, "context": job.context, "progress": _told,
     }  # fmt: skip
     with _opened(job) as lineage, recording_of_program(lineage, **recording):
@@ -116,7 +116,7 @@ def _record(job: SubmittedJob, function: Callable[..., Any]) -> None:
             call(
                 lineage, lineage.spark, function, name=job.name, name_of_writes=job.name_of_writes, params=job.params,
                 clear_params=job.clear_params, secret_params=job.secret_params, output=job.output, strategy=job.strategy,
-                reasons=job.reasons, keys=job.keys, on_unsupported=job.on_unsupported, append_key=job.append_key,
+                reasons=job.reasons, keys=job.keys, on_unsupported=job.on_unsupported, append_key=job.append_key, index=job.index,
                 capture=job.capture or "lazy", context=job.context, earlier_tries=job.earlier_tries, progress=_told,
             )  # fmt: skip
         finally:

@@ -44,6 +44,7 @@ class SubmittedJob:
     on_store_failure: OnStoreFailure = "fail"
     on_unsupported: OnUnsupported = "fail"
     append_key: str | None = None
+    index: tuple[tuple[str, ...], ...] = ()
     capture_direction: CaptureDirection | None = None
     capture_tables: tuple[str, ...] | None = None
     capture_of: Mapping[str, CaptureTable] = field(default_factory=dict)

@@ -102,6 +102,7 @@ WRONG_TO_RUN = [
     ({"verify_sketches": "yes"}, "verify_sketches='yes' is not known; it can be True, False"),
     ({"keys": {"loans": "id"}}, "the key of table 'loans' is 'id'"),
     ({"keys": ["loans"]}, "keys="),
+    ({"index": "id"}, "index='id' is not understood; it can be [column, [column, …], …]"),
 ]
 WRONG_TO_DERIVE = [
     ({"difference": "all"}, "difference='all' is not known; it can be control, data, rows"),

@@ -28,7 +28,7 @@ def test_run_a_function_of_a_file(calls: list[tuple[Any, ...]], capfd: pytest.Ca
     code = main([
         "--store", "postgresql://x", "run", "cli_exam.py:judged", "--param", "month=12", "--param", "id=0002",
         "--param", 'list=["a", 1]', "--param", "odd=NaN", "--output", "parquet:/tmp/x+overwrite", "--reasons", "eager",
-        "--key", "client=id,kind", "--master", "local[1]", "--conf", "a.b=c=d",
+        "--key", "client=id,kind", "--index", "judge,id", "--index", "id", "--master", "local[1]", "--conf", "a.b=c=d",
     ])  # fmt: skip
     out = capfd.readouterr()
     assert code == 0
@@ -36,7 +36,7 @@ def test_run_a_function_of_a_file(calls: list[tuple[Any, ...]], capfd: pytest.Ca
     assert run[1]("spark", 7) == 7
     assert run[2] == {
         "name": "judged", "params": {"month": 12, "id": "0002", "list": ["a", 1], "odd": "NaN"}, "output": "parquet:/tmp/x+overwrite",
-        "strategy": "function_materialization", "reasons": "eager", "keys": {"client": ("id", "kind")},
+        "strategy": "function_materialization", "reasons": "eager", "keys": {"client": ("id", "kind")}, "index": [("judge", "id"), ("id",)],
         "on_store_failure": "fail", "capture": "lazy",
     }  # fmt: skip
     assert named(calls, "spark") == [("spark", "local[1]", {"a.b": "c=d"})]

@@ -32,6 +32,11 @@ def check_clustering(frame: DataFrame, columns: Sequence[str]) -> None:
             raise InvalidOutput(f"cluster_by names column {field.name}, which is {field.dataType.simpleString()}: its values have no order")
 
 
+def in_order(frame: DataFrame, columns: Sequence[str]) -> DataFrame:
+    """The same rows in the same partitions, sorted within each; as they are where there are no columns."""
+    return frame.sortWithinPartitions(*(F.col(quoted(name)) for name in columns)) if columns else frame
+
+
 def clustered(frame: DataFrame, columns: Sequence[str]) -> DataFrame:
     """The same rows, in ranges of equally many, sorted within each; as many as Spark's shuffles have partitions, or its adaptive execution
     makes of them. Where the ranges begin is found by drawing rows first: what computes the frame runs twice, if it is not kept."""

@@ -23,6 +23,7 @@ from airflow_lineage_provider.sketches.marks import FRAGMENT
 from airflow_lineage_provider.spark.arrow_border import carried
 from airflow_lineage_provider.spark.capturing.lineage_sources import LineageSource, keys_frame
 from airflow_lineage_provider.spark.executing.by_driver import brought
+from airflow_lineage_provider.spark.executing.clustering import in_order
 from airflow_lineage_provider.spark.executing.loading import load
 from airflow_lineage_provider.spark.executing.new_files import of_files, of_other_files
 from airflow_lineage_provider.spark.executing.on_executors import WRITTEN, writing_partitions
@@ -67,7 +68,8 @@ class Execution:
 
     :ivar data: where stored rows go that are many.
     :ivar many: the names of the tables that are likely to have so many rows that they go there.
-    :ivar looked_up: the columns of a stored segment by which the segments above look its rows up.
+    :ivar looked_up: the columns of what is stored by which its rows are looked up: those that the result is asked by, and of a segment
+        those by which the segments above look.
     :ivar stored: kept frames, with where their rows are stored.
     :ivar collected: kept frames whose rows say what stands behind them (`collected`), by their segments.
     :ivar marked: the kept rows of the result with what they carry (`sketches.carried_run`), where they carry anything.
@@ -98,6 +100,10 @@ class Execution:
         frame.createOrReplaceTempView(full)
         self.views.append(full)
         return full
+
+    def order_of(self, name: str) -> Sequence[str]:
+        """The columns by which rows are sorted before they are numbered: of what may go into files those by which they are looked up."""
+        return self.looked_up.get(name, ()) if self.data is not None else ()
 
     def keep(self, frame: DataFrame) -> DataFrame:
         kept = persisted(frame)
@@ -217,7 +223,7 @@ def run_program(
             made = of_sql(execution.spark, text)
         frame = straight_into_files(execution, made, name, kind, columns)
     if frame is None:
-        frame = _kept_numbered(execution, text)
+        frame = _kept_numbered(execution, text, execution.order_of(name) if kind == "result" else ())
         load(execution, frame, name, kind, columns)
     _read_as_segment(execution, frame, number, program.plan, tables)
     if program.carried is not None:
@@ -234,9 +240,10 @@ def keep_groups(
     execution.collected[groups.segment] = frame
 
 
-def _kept_numbered(execution: Execution, text: str) -> DataFrame:
+def _kept_numbered(execution: Execution, text: str, order: Sequence[str] = ()) -> DataFrame:
     with under_settings(execution.spark, execution.conf):
-        return carefully(execution.spark, lambda: execution.keep(numbered(of_sql(execution.spark, text), execution.run_id)))
+        rows = in_order(of_sql(execution.spark, text), order)
+        return carefully(execution.spark, lambda: execution.keep(numbered(rows, execution.run_id)))
 
 
 def _read_as_segment(execution: Execution, frame: DataFrame, number: int, plan: o.Plan, tables: dict[Key, LeafTable]) -> None:

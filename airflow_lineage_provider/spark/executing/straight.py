@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.errors import LoadFailed
 from airflow_lineage_provider.plan.lineage_keys import ROW
+from airflow_lineage_provider.spark.executing.clustering import in_order
 from airflow_lineage_provider.spark.executing.loading import load, not_written, table_folder
 from airflow_lineage_provider.spark.executing.stored_files import are_taken, make_folder, read, rows_of_partitions, schema_read, write
 from airflow_lineage_provider.spark.frames import columns_named, described, renamed, with_columns
@@ -40,7 +41,9 @@ def straight_into_files(execution: Execution, frame: DataFrame, name: str, kind:
         return None
     execution.progress(f"making and storing {name}")
     started, names = time.perf_counter(), [column.name for column in columns]
-    rows = columns_named(with_columns(frame, {ROW: "monotonically_increasing_id()"}), names)
+    # Before they are numbered: what finds rows by these columns asks for their numbers next, which are in order, too, then.
+    ordered = in_order(frame, execution.looked_up.get(name, ()))
+    rows = columns_named(with_columns(ordered, {ROW: "monotonically_increasing_id()"}), names)
     if not _comes_back(rows, columns):
         return None
     try:
@@ -51,7 +54,7 @@ def straight_into_files(execution: Execution, frame: DataFrame, name: str, kind:
     made = execution.store.create_materialization(execution.run_id, name, kind, columns, folder=folder)
     if made is None:
         return None
-    files, told = _written(rows, folder, [names.index(one) for one in execution.looked_up.get(name, ())])
+    files, told = _written(rows, folder)
     made = replace(made, files=files)
     there = read(execution.spark, made)
     partitions = rows_of_partitions(there, there.columns[-1])
@@ -82,15 +85,15 @@ def _comes_back(rows: DataFrame, columns: Sequence[Column]) -> bool:
     return True
 
 
-def _written(rows: DataFrame, folder: str, sorted_by: Sequence[int]) -> tuple[dict[str, int], int | None]:
+def _written(rows: DataFrame, folder: str) -> tuple[dict[str, int], int | None]:
     """The files, and how many rows the executors wrote; where the driver writes itself there is nobody else to be asked."""
     if is_local(rows.sparkSession):
-        return write(rows, folder, sorted_by), None
+        return write(rows, folder), None
     from pyspark.sql import Observation
     from pyspark.sql import functions as F
 
     observation = Observation()
-    files = write(rows.observe(observation, F.count(F.lit(1)).alias("rows")), folder, sorted_by)
+    files = write(rows.observe(observation, F.count(F.lit(1)).alias("rows")), folder)
     return files, int(observation.get["rows"])
 
 

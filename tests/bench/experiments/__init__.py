@@ -17,6 +17,7 @@ EXPERIMENTS = (
     "peers",
     "loading",
     "in_files",
+    "data_rows",
     "reading",
     "growth",
     "kept_runs",

@@ -7,7 +7,7 @@ has what its heap may be.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -36,7 +36,8 @@ SQL = "SELECT id, amount * 2 AS doubled, team FROM bench_rows WHERE amount >= 0"
 
 
 def run(ground: Ground) -> Iterator[Comparison]:
-    """Four comparisons for each number of rows: storing, the memory of it, and one row by ids that are in order in the files, or in any."""
+    """Six comparisons for each number of rows: storing, the memory of it, and one row by ids that are in order in the files, or in any;
+    what it costs to store the latter in the order in which they will be asked for, and one row of them then."""
     for rows in SIZES[ground.size]:
         places = ("files", "PostgreSQL") if rows <= IN_POSTGRESQL else ("files",)
         repeats = ground.repeats if rows < IN_POSTGRESQL else 1
@@ -53,10 +54,19 @@ def run(ground: Ground) -> Iterator[Comparison]:
         yield _explaining(ground, stored, rows, "bench_rows", "")
         _drop(ground, stored)
         _source(ground, rows, f"id * {SCATTERING} % {rows}", "bench_rows")
-        for place, one in lineages.items():
-            _storing(one, stored, place)()
-        yield _explaining(ground, stored, rows, "bench_rows", ", ids in any order")
-        _drop(ground, stored)
+        yield from _in_any_order(ground, lineages, rows, repeats)
+
+
+def _in_any_order(ground: Ground, lineages: dict[str, Lineage], rows: int, repeats: int) -> Iterator[Comparison]:
+    plain, declared = dict[str, Run](), dict[str, Run]()
+    arms = {f"in {place}": Arm(_storing(one, plain, place), partial(_sums, ground.lineage)) for place, one in lineages.items()}
+    for place, one in lineages.items():
+        arms[f"in {place}, by id"] = Arm(_storing(one, declared, place, ["id"]), partial(_sums, ground.lineage))
+    yield compared(f"storing a result of {rows:,} rows, ids in any order", arms, ground.meter, repeats)
+    yield _explaining(ground, plain, rows, "bench_rows", ", ids in any order")
+    yield _explaining(ground, declared, rows, "bench_rows", ", ids in any order, by which it is indexed")
+    _drop(ground, plain)
+    _drop(ground, declared)
 
 
 def _explaining(ground: Ground, stored: dict[str, Run], rows: int, table: str, how: str) -> Comparison:
@@ -136,11 +146,11 @@ def _sums(lineage: Lineage, made: Run) -> list[int]:
     return [int(one) for one in found]
 
 
-def _storing(lineage: Lineage, stored: dict[str, Run], name: str) -> Callable[[], Run]:
+def _storing(lineage: Lineage, stored: dict[str, Run], name: str, index: Sequence[str] = ()) -> Callable[[], Run]:
     def store() -> Run:
         if name in stored:
             lineage.drop(stored[name].id)
-        stored[name] = lineage.run(SQL, name=f"bench in {name}", strategy="full_materialization")
+        stored[name] = lineage.run(SQL, name=f"bench in {name}", strategy="full_materialization", index=index)
         stored[name].close()
         return stored[name]
 
