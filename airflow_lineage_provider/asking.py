@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_lineage_provider import settings
-from airflow_lineage_provider.answers.carrying import with_carried
+from airflow_lineage_provider.answers.carrying import WhenAsked, with_carried
+from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.answers.summary import summary_of
 from airflow_lineage_provider.errors import RunNotComplete, StoreNotPermitted
 from airflow_lineage_provider.progress import Progress
@@ -130,7 +131,7 @@ class Asking:
 
         def asked(stages: Progress) -> Answer:
             with self._question(stages, secrets) as (run, runs):
-                return question(run, self._onward(run, runs, stages, params or {}))
+                return _carrying(question(run, self._onward(run, runs, stages, params or {})), runs)
 
         self.check_complete()
         secrets = self.secrets(params or {})
@@ -153,7 +154,7 @@ class Asking:
             told = watched(progress, f"{what} {self.record.pipeline}")
             with guarded(secrets.message), told as stages, self._question(stages, secrets) as (run, runs), ExitStack() as stack:
                 for part in stack.enter_context(closing(question(run, runs, stages))):
-                    yield self.shown_later(without_secrets(part, secrets))
+                    yield self.shown_later(without_secrets(_carrying(part, runs), secrets))
 
         return parts()
 
@@ -214,3 +215,15 @@ class Asking:
         if is_stopped(self._lineage.spark):
             return None
         return SparkTracing(self._lineage.spark, self._lineage.store, recorded, stored)
+
+
+def _carrying(answer: Answer, runs: KnownRuns) -> Answer:
+    """An answer with what its columns carry as the plans of its runs say it, for who is shown it without some; an explanation has its plan.
+
+    (The settings have more: see `Asking.shown_later`.)
+    """
+    from airflow_lineage_provider.deriving.across.carried import carried_alone
+
+    if isinstance(answer, Explanation):
+        return answer
+    return with_carried(answer, lambda run_id: WhenAsked(partial(carried_alone, runs.readable(run_id))))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
-from airflow_lineage_provider.answers.carrying import with_carried
+from airflow_lineage_provider.answers.carrying import WhenAsked, with_carried
 from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
 from airflow_lineage_provider.asks_store import AsksStore
 from airflow_lineage_provider.errors import DerivationNotFound, QueryTooSlow
@@ -16,6 +17,7 @@ from airflow_lineage_provider.reasons.discretion import Carried, Discretion
 if TYPE_CHECKING:
     from airflow_lineage_provider.answers.answer import Answer
     from airflow_lineage_provider.answers.explanation_set import ExplanationSet
+    from airflow_lineage_provider.records.run import RunRecord
 
 
 _MOST_KEPT = 1_000
@@ -88,8 +90,21 @@ class StoredAnswers(AsksStore):
         return self.shown_later(self._restored(derivation_id))
 
     def shown_later(self, answer: Answer) -> Answer:
-        """An answer with what its columns carry, where the settings withhold any."""
-        return with_carried(answer, self.carried_by) if Discretion.of() else answer
+        """An answer with what its columns carry: through the runs that wrote what was read where the settings withhold any; else as its own
+        run says it, which an explanation knows of itself."""
+        if Discretion.of():
+            return with_carried(answer, self.carried_by)
+        return answer if isinstance(answer, Explanation) else with_carried(answer, self._carried_alone)
+
+    def _carried_alone(self, run_id: str) -> Carried:
+        from airflow_lineage_provider.deriving.across.carried import carried_alone
+        from airflow_lineage_provider.deriving.known_runs import KnownRuns
+
+        def found() -> RunRecord | None:
+            with self.store.session(self.query_seconds) as session:
+                return KnownRuns(self.store, session).readable(run_id)
+
+        return WhenAsked(partial(carried_alone, self.lasting(found)))
 
     def _restored(self, derivation_id: str) -> Answer:
         from airflow_lineage_provider.deriving.kept.answers import restored

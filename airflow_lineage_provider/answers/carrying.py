@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_lineage_provider.answers.descendants import Descendants
@@ -17,6 +18,26 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.reasons.discretion import Carried
 
 T = TypeVar("T")
+
+
+class WhenAsked(Mapping[tuple[str, str], frozenset[tuple[str, str]]]):
+    """What columns carry, found when somebody is shown an answer without some of them: most answers nobody withholds anything of."""
+
+    def __init__(self, find: Callable[[], Carried]) -> None:
+        self._find = find
+
+    @cached_property
+    def _found(self) -> Carried:
+        return self._find()
+
+    def __getitem__(self, column: tuple[str, str]) -> frozenset[tuple[str, str]]:
+        return self._found[column]
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
 
 
 def with_carried(answer: T, carried: Callable[[str], Carried]) -> T:

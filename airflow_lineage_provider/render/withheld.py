@@ -157,9 +157,12 @@ def _of_values(found: WhyNot) -> Carried:
 
 def lineage_rows_shown(found: LineageRows, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> LineageRows:
     """Rows of lineage without what is withheld."""
-    discretion, of = Discretion.of(hide, mask).following(found.carried or {}), "" if found.table == "result" else found.table
+    discretion, of = Discretion.of(hide, mask), "" if found.table == "result" else found.table
+    if not discretion:
+        return found
+    discretion = discretion.following(found.carried or {})
     names = [*((name, of) for name in _all_names(found.rows)), *((word, found.asked_table) for word in _WORD.findall(found.asked))]
-    redaction = _redaction(names, discretion) if discretion else Redaction()
+    redaction = _redaction(names, discretion)
     if not redaction:
         return found
     return found.replaced(

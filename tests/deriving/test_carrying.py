@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from airflow_lineage_provider.answers.carrying import with_carried
+import json
+
+from airflow_lineage_provider.answers.carrying import WhenAsked, with_carried
 from airflow_lineage_provider.answers.tables import Intermediate
-from airflow_lineage_provider.reasons.discretion import ALL_UNTOLD, Carried, Discretion
+from airflow_lineage_provider.reasons.discretion import ALL_UNTOLD, MASK, Carried, Discretion
+from airflow_lineage_provider.render.withheld import lineage_rows_shown
 from tests.deriving import kept_examples
 from tests.render import explanation_examples as examples
 
@@ -58,3 +61,20 @@ def test_of_a_dropped_later_run_all_is_withheld() -> None:
     found = with_carried(kept_examples.descendants(), lambda run_id: ALL_UNTOLD if run_id == "01JLATER" else {})
     assert MASKS.following(found.later["01JLATER"].carried or {}).masks("judge")
     assert not MASKS.following(found.here.carried or {}).masks("judge")
+
+
+def test_what_columns_carry_is_found_when_something_is_withheld_and_once() -> None:
+    asked: list[str] = []
+
+    def found() -> Carried:
+        asked.append("")
+        return {("", "judge"): SECRET}
+
+    answer = with_carried(kept_examples.descendants(), lambda _: WhenAsked(found)).here
+    whole = answer.to_dict()
+    assert not asked
+    assert MASK not in json.dumps(whole, default=str)
+    for _ in range(2):
+        assert set(lineage_rows_shown(answer, mask=["people.ssn"]).rows.column("judge").to_pylist()) == {MASK}
+    assert len(asked) == 1
+    assert lineage_rows_shown(answer, mask=["people.name"]) is answer

@@ -354,3 +354,18 @@ def test_the_command(
     assert "this answer needs Spark" in told.err
     assert main(["why-not", joined.id, "rid = 1"]) == 2
     assert "name one with table" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("how", ["hide", "mask"])
+def test_what_an_argument_withholds_is_withheld_by_whatever_name(lineage: Lineage, how: str) -> None:
+    """Also of a column that only the plan has, on the way, and of an answer that was kept."""
+    sql = "SELECT r FROM (SELECT rid AS r, x * 7 AS amount FROM t) WHERE amount > 140"
+    run = lineage.run(sql, name="why not, renamed")
+    run.close()
+    found = run.why_not("rid = 1", table="t", save=True)
+    for answer in (found, lineage.answer(found.id)):
+        assert "70" in json.dumps(answer.to_dict()["fates"])
+        withheld: dict[str, Any] = {how: ["t.x"]}
+        assert "70" not in json.dumps(answer.to_dict(**withheld)["fates"])
+        assert "140" not in json.dumps(answer.to_dict(**withheld)["fates"])
+        assert json.dumps(answer.to_dict(**{how: ["t.g"]})["fates"]) == json.dumps(answer.to_dict()["fates"])

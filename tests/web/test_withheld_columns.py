@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.store import Store
+from tests.store.conftest import sql
+from tests.web.conftest import database
+from tests.web.recorded_runs import restore
 from tests.web.test_source_rows import behind
 
 API = "/lineage/api/v1"
@@ -96,3 +101,34 @@ def test_column_lineage_and_the_search_have_no_hidden_column(client: Client, run
         assert [one["name"] for one in found["columns"]] == ["client_id", "year"]
         assert "amount" not in str(found)
     assert client().get(f"{API}/found?search=amount").json()["hits"] == []
+
+
+@pytest.mark.parametrize("how", ["hide", "mask"])
+def test_what_an_argument_withholds_goes_by_the_plan_in_every_answer(runs: dict[str, str], store: Store, how: str) -> None:
+    """Of the setting's and of the argument's patterns an explanation, and rows that others stand behind, say the same."""
+    run = Lineage(store=store).get_run(runs["judged"])
+    forward, explained = run.forward("client_id = 49", "client"), run.explain("client_id = 49", save=False)
+    behind_it = run.backward("client_id = 49", "loan")
+    for answer in (forward, explained, behind_it):
+        withheld: dict[str, Any] = {how: ["loan.amount"]}
+        for made in (lambda **by: json.dumps(answer.to_dict(**by), default=str), answer.to_html):  # noqa: B023  (made and called here)
+            assert _AMOUNT.search(_COORDINATES.sub("", made()))
+            assert not _AMOUNT.search(_COORDINATES.sub("", made(**withheld)))
+    shown = forward.to_dict(**{how: ["client.name"]})
+    assert "client 49" in json.dumps(forward.to_dict(), default=str)
+    assert "client 49" not in json.dumps(shown, default=str)
+
+
+def test_a_kept_answer_is_withheld_by_the_plan_also_when_its_run_is_gone(runs: dict[str, str], lineage_home: Path) -> None:
+    """Then nobody knows what its columns carry."""
+    with Store.open(database(lineage_home, "kept_and_withheld")) as own:
+        lineage, made = Lineage(store=own), restore(own, "judged")
+        kept = lineage.get_run(made).forward("client_id = 49", "client", save=True).id
+        answer = lineage.answer(kept)
+        told = json.dumps(answer.to_dict(mask=["loan.amount"]), default=str)
+        assert _AMOUNT.search(json.dumps(answer.to_dict(), default=str))
+        assert not _AMOUNT.search(told)
+        assert "client 49" in told
+        sql(own.url, "UPDATE lineage.runs SET plan = 'no plan', shared_plan = NULL WHERE id = %s", [made])
+        unknown = json.dumps(lineage.answer(kept).to_dict(mask=["loan.amount"]), default=str)
+        assert "client 49" not in unknown

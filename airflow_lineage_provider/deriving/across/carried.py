@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.deriving.known_runs import KnownRuns
     from airflow_lineage_provider.reasons.discretion import Carried
     from airflow_lineage_provider.recording import RecordedPlan, RecordedSource
+    from airflow_lineage_provider.records.run import RunRecord
 
 Columns = frozenset[tuple[str, str]]
 _Writers = dict[str, list[str] | None]
@@ -50,6 +51,14 @@ def carried_across(known: KnownRuns, run_id: str, found: dict[str, Carried], in_
             waiting.pop()
             found[each] = _carried(recorded, {table: None if of is None else [found[one] for one in of] for table, of in writers.items()})
     return found[run_id]
+
+
+def carried_alone(record: RunRecord | None) -> Carried:
+    """The same as a run's own plan says it. Of one whose record, or plan, cannot be read (None) nobody knows."""
+    try:
+        return ALL_UNTOLD if record is None or record.status != "complete" else carried_by_plan(read(record))
+    except _FOR_GOOD:
+        return ALL_UNTOLD
 
 
 def _readable(known: KnownRuns, run_id: str) -> RecordedPlan | None:
