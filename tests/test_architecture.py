@@ -37,6 +37,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"options"}),
     frozenset(
         {
+            "asked_derivation",
             "asking",
             "asks_store",
             "both_ways",

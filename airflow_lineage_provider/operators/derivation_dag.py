@@ -6,21 +6,18 @@ it.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
 
 from airflow.sdk import DAG, Param
 
-from airflow_lineage_provider.operators.derivation_result import of_kept
 from airflow_lineage_provider.operators.derive import DeriveAugmentedLineageOperator
-from airflow_lineage_provider.operators.run_context import airflow_context
 from airflow_lineage_provider.words import QuestionKind, check_word
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_lineage_provider.answers.descendants import Descendants
-    from airflow_lineage_provider.answers.lineage_rows import LineageRows
-    from airflow_lineage_provider.answers.why_not import WhyNot
+    from airflow_lineage_provider.asked_derivation import AskedDerivation
     from airflow_lineage_provider.pipeline import Lineage
     from airflow_lineage_provider.recorded_run import Run
 
@@ -60,21 +57,8 @@ class AskedDerivationOperator(DeriveAugmentedLineageOperator):
     def _is_in_chunks(self, run: Run) -> bool:
         return super()._is_in_chunks(run) and 0 in run.plan.materialized
 
-    def _derived(self, lineage: Lineage, context: Context) -> dict[str, Any]:
-        if self.question == "explain":
-            return super()._derived(lineage, context)
-        run = self._run(lineage)
-        self.log.info("asking %r: %s", run, self.question)
-        return of_kept(self._followed(run, airflow_context(context)), self.question)
-
-    def _followed(self, run: Run, airflow: dict[str, Any]) -> WhyNot | LineageRows | Descendants:
-        asked: dict[str, Any] = {
-            "at": self.at, "table": self.table, "max_rows": self.max_rows, "save": True, "context": airflow, "params": self.secret_params,
-            "progress": self.log.info,
-        }  # fmt: skip
-        if self.question == "why_not":
-            return run.why_not(self.target, **asked)
-        return run.forward(self.target, **asked, across=True) if self.is_onward else run.forward(self.target, **asked)
+    def _question_about(self, run: Run, context: Context) -> AskedDerivation:
+        return replace(super()._question_about(run, context), question=self.question, table=self.table, is_onward=self.is_onward)
 
     def _named_run(self, lineage: Lineage) -> Run:
         from airflow_lineage_provider.deriving.target import target_columns
@@ -118,6 +102,7 @@ def derivation_dag(
     config_kwargs: dict[str, Any] | None = None,
     max_rows: int | None = 100_000,
     chunk_rows: int | None = 1_000,
+    deferrable: bool | None = None,
     **options: Any,
 ) -> DAG:
     """The DAG. ``options`` are those of any DAG.
@@ -126,6 +111,7 @@ def derivation_dag(
     :param store_conn_id, conn_id, config_kwargs, max_rows: as of `DeriveAugmentedLineageOperator`.
     :param chunk_rows: so many rows have an explanation of their own, which can be opened while the others are derived; with None all have
         one.
+    :param deferrable: as of `DeriveAugmentedLineageOperator`.
     """
     given = {
         "schedule": None,
@@ -138,7 +124,7 @@ def derivation_dag(
     with DAG(dag_id, **{**given, **options}) as dag:
         AskedDerivationOperator(
             task_id="derive", store_conn_id=store_conn_id, conn_id=conn_id, config_kwargs=config_kwargs, max_rows=max_rows,
-            chunk_rows=chunk_rows,
+            chunk_rows=chunk_rows, deferrable=deferrable,
         )  # fmt: skip
     return dag
 

@@ -15,6 +15,18 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.plan.guarantees import Guarantee
     from airflow_lineage_provider.words import QuestionKind
 
+    Derived = Explanation | ExplanationSet | WhyNot | LineageRows | Descendants
+
+
+def of_answer(found: Derived, question: QuestionKind, since: str | None) -> dict[str, Any]:
+    """Whatever was kept; ``since`` is as of `of_explanation`."""
+    from airflow_lineage_provider.answers.explanation import Explanation
+    from airflow_lineage_provider.answers.explanation_set import ExplanationSet
+
+    if isinstance(found, ExplanationSet):
+        return of_set(found)
+    return of_explanation(found, since) if isinstance(found, Explanation) else of_kept(found, question)
+
 
 def of_explanation(explanation: Explanation, since: str | None) -> dict[str, Any]:
     """One derivation; ``since`` is the run that it was compared with."""

@@ -5,24 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from airflow_lineage_provider.operators.derivation_result import of_explanation, of_nothing, of_set
+from airflow_lineage_provider.asked_derivation import AskedDerivation
+from airflow_lineage_provider.operators.deferred import DeferredDerivation
+from airflow_lineage_provider.operators.derivation_result import of_answer, of_nothing
 from airflow_lineage_provider.operators.options import check_when_read, check_when_run
 from airflow_lineage_provider.operators.outlet_events import tell_derivation
 from airflow_lineage_provider.operators.recorded_run import RecordedRunOperator
 from airflow_lineage_provider.operators.run_context import airflow_context, task_instance_key, task_key
+from airflow_lineage_provider.operators.stages import Stages
 from airflow_lineage_provider.renamed import renamed
 from airflow_lineage_provider.words import LAST_DERIVATION, Difference, Subqueries
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_lineage_provider.answers.explanation import Explanation
-    from airflow_lineage_provider.answers.explanation_set import ExplanationSet
     from airflow_lineage_provider.pipeline import Lineage
     from airflow_lineage_provider.recorded_run import Run
 
 
-class DeriveAugmentedLineageOperator(RecordedRunOperator):
+class DeriveAugmentedLineageOperator(DeferredDerivation):
     """Find which source rows made the target rows of a run, and why the models on the way decided as they did.
 
     The derivation is stored; the XCom result names it: ``{"derivation_id", "derivation_ids", "derivation_set_id", "lineage_run_id",
@@ -61,6 +62,8 @@ class DeriveAugmentedLineageOperator(RecordedRunOperator):
     :param store: its URL instead; with neither the settings decide. (templated)
     :param conn_id: Airflow connection to Spark; ``local[*]`` by default. (templated)
     :param config_kwargs: Spark configuration over that of the connection. (templated)
+    :param deferrable, status_poll_interval: as of `DeferredDerivation`: where the connection's Spark is in cluster mode, the task waits for
+        it without a worker.
     :raises ValueError: (when made, and for templates when the task starts) neither ``lineage_run_id`` nor ``pipeline`` is given, one of
         them is empty, the rows are not named in exactly one way, or an option is not one of these, or not of its kind.
     :raises RunNotFound: there is no such run, or the template that names it rendered to nothing.
@@ -117,40 +120,50 @@ class DeriveAugmentedLineageOperator(RecordedRunOperator):
         }  # fmt: skip
 
     def execute(self, context: Context) -> dict[str, Any]:
-        """Derive, store, and give the XCom result."""
+        """Derive, store, and give the XCom result; or have it derived elsewhere, and come back when it is (`DeferredDerivation`)."""
         check_when_run(self.task_id, self._options())
-        found = self._answered(self._asked_about(context))
+        return self._handed_on(self._asked_about(context), context)
+
+    def _handed_on(self, found: dict[str, Any], context: Context) -> dict[str, Any]:
+        self._answered(found)
         tell_derivation(self.outlets, found, context)
         return found
 
     def _asked_about(self, context: Context) -> dict[str, Any]:
-        from airflow_lineage_provider.errors import EmptyTarget, NothingChanged
+        from airflow_lineage_provider.errors import EmptyTarget
 
         try:
-            return self.asked(lambda lineage: self._derived(lineage, context))
+            return self._deferred_or(lambda starts: self.asked(lambda one: self._derived(one, context), starts_spark=starts), context)
         except EmptyTarget as nothing:
-            if not (self.allow_empty or isinstance(nothing, NothingChanged)):
+            if self._question is None or not self._question.may_be_empty(nothing):
                 raise
             self.log.info("nothing to derive: %s", nothing)
             return of_nothing(self.lineage_run_id, self.pipeline, self.target or "")
 
     def _derived(self, lineage: Lineage, context: Context) -> dict[str, Any]:
+        self._question = None
         run = self._run(lineage)
-        self.log.info("deriving from %r", run)
-        if self._is_in_chunks(run):
-            return of_set(self._explain_in_chunks(run, context))
-        return of_explanation(self._explain(run, airflow_context(context)), self.since)
+        self._question = self._question_about(run, context)
+        self.log.info("deriving from %r: %s", run, self._question.question)
+        found = self._question.answered(
+            run, params=self.secret_params, context=airflow_context(context), progress=Stages(self.log, context, kept=self.do_xcom_push)
+        )
+        return of_answer(found, self._question.question, self.since)
+
+    def _question_about(self, run: Run, context: Context) -> AskedDerivation:
+        """What is asked, about this run."""
+        given = self.target
+        return AskedDerivation(
+            run_id=run.id, target=given if isinstance(given, str) else None, at=_listed(self.at),
+            rows=None if given is None or isinstance(given, str) else tuple(given), in_chunks=self._is_in_chunks(run),
+            chunk_rows=self.chunk_rows, asked_by=task_key(context), occasion=task_instance_key(context), allow_empty=self.allow_empty,
+            **self._options(),
+        )  # fmt: skip
 
     def _is_in_chunks(self, run: Run) -> bool:
         return self.since == LAST_DERIVATION or self.chunk_rows is not None
 
-    def _explain(self, run: Run, airflow: dict[str, Any]) -> Explanation:
-        return run.explain(self.target, **self._question(airflow))
 
-    def _explain_in_chunks(self, run: Run, context: Context) -> ExplanationSet:
-        asked = self._question(airflow_context(context)) | {"asked_by": task_key(context), "occasion": task_instance_key(context)}
-        return run.explain_in_chunks(self.target, chunk_rows=self.chunk_rows, **asked)
-
-    def _question(self, airflow: dict[str, Any]) -> dict[str, Any]:
-        """The options as `Run.explain` takes them."""
-        return {"at": self.at, "params": self.secret_params, "context": airflow, "progress": self.log.info, **self._options()}
+def _listed(at: Sequence[int] | int | str | None) -> str | None:
+    """Positions as a text; what is none is refused by who is asked."""
+    return at if at is None or isinstance(at, str) else str(at) if isinstance(at, int) else ",".join(map(str, at))

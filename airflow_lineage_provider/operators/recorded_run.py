@@ -89,10 +89,10 @@ class RecordedRunOperator(KillableOperator):
         mask_urls(self.store)
         mask_params(self.secret_params or {}, self.secret_params or ())
 
-    def asked(self, question: Callable[[Lineage], Answer]) -> Answer:
+    def asked(self, question: Callable[[Lineage], Answer], *, starts_spark: bool = True) -> Answer:
         """The answer to a question of the store.
 
-        :raises AirflowSkipException: lineage is switched off.
+        :raises AirflowSkipException: lineage is switched off. :raises SparkRequired: it takes Spark, and ``starts_spark`` is not said.
         """
         from airflow.providers.common.compat.sdk import AirflowSkipException
 
@@ -109,7 +109,7 @@ class RecordedRunOperator(KillableOperator):
                 self.log.info("starting Spark: %s", why)
                 return stack.enter_context(hook.spark(f"{self.dag_id}-{self.task_id}"))
 
-            return question(stack.enter_context(hook.lineage(start_spark=start)))
+            return question(stack.enter_context(hook.lineage(start_spark=start if starts_spark else None)))
 
     def get_openlineage_facets_on_complete(self, task_instance: Any) -> Any:
         """The run that the task asked about, and what it found; None where it did not come so far."""

@@ -11,12 +11,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider.errors import EnvironmentProblem, PlanError
+from airflow_lineage_provider.errors import EmptyTarget, EnvironmentProblem, PlanError
 from airflow_lineage_provider.submitted.job import SubmittedJob, take_job
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from airflow_lineage_provider.asked_derivation import AskedDerivation
     from airflow_lineage_provider.pipeline import Lineage
 
 _NEEDED = {
@@ -37,7 +38,9 @@ def main(arguments: Sequence[str]) -> None:
     logging.basicConfig(format="%(message)s")
     logging.getLogger("airflow_lineage_provider").setLevel(logging.INFO)
     check_libraries()
-    if job.function is None:
+    if job.derivation is not None:
+        _derive(job, job.derivation)
+    elif job.function is None:
         _run_script(job, arguments[1:])
     else:
         _call_function(job, job.function)
@@ -119,6 +122,21 @@ def _record(job: SubmittedJob, function: Callable[..., Any]) -> None:
                 reasons=job.reasons, keys=job.keys, on_unsupported=job.on_unsupported, append_key=job.append_key, index=job.index,
                 capture=job.capture or "lazy", context=job.context, earlier_tries=job.earlier_tries, progress=_told,
             )  # fmt: skip
+        finally:
+            lineage.spark.stop()
+
+
+def _derive(job: SubmittedJob, asked: AskedDerivation) -> None:
+    """Have the answer kept. (A driver that makes no session has failed, as YARN sees it.)"""
+    with _opened(job, lambda _: _session()) as lineage:
+        lineage.start("a derivation was submitted")
+        assert lineage.spark is not None
+        try:
+            asked.answered(lineage.get_run(asked.run_id, whole=True), params=job.params, context=job.context, progress=_told)
+        except EmptyTarget as nothing:
+            if not asked.may_be_empty(nothing):
+                raise
+            _told(f"nothing to derive: {nothing}")
         finally:
             lineage.spark.stop()
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from airflow_lineage_provider.asked_derivation import AskedDerivation
 from airflow_lineage_provider.capture.wanted import Capture, CaptureTable
 from airflow_lineage_provider.errors import EnvironmentProblem
 from airflow_lineage_provider.running.output import Output
@@ -21,6 +22,7 @@ class SubmittedJob:
 
     :ivar application: the program: a Python file, as the driver finds it (`driver.located`), or with a ``function`` the name of a module.
     :ivar function: of this file or module, ``(spark, **params)``; None: the file is run as a script.
+    :ivar derivation: in place of a program: a question about a recorded run, with its secret parameters as ``params``.
     :ivar name: the pipeline's. :ivar name_of_writes: that of runs of writes; None: they are called after their places.
     :ivar lineage: whether anything is recorded.
     :ivar store: the results store's URL, with its password; None: the driver's settings decide.
@@ -29,8 +31,9 @@ class SubmittedJob:
     :ivar capture_direction, capture_tables: of `Capture`; no direction: nothing is captured. :ivar capture_of: what of each table.
     """
 
-    application: str
+    application: str = ""
     function: str | None = None
+    derivation: AskedDerivation | None = None
     name: str
     name_of_writes: str | None = None
     lineage: bool = True

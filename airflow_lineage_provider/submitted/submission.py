@@ -45,9 +45,8 @@ def prepare(
     """
     from airflow_lineage_provider.spark.shipping import write_package
 
-    described, application = folder / _JOB, folder / _APPLICATION
-    write_job(replace(job, application=program.on_driver(is_here), function=program.function), described)
-    application.write_bytes((resources.files("airflow_lineage_provider.submitted") / "application.py").read_bytes())
+    application = _written(replace(job, application=program.on_driver(is_here), function=program.function), folder)
+    described = folder / _JOB
     here = program.on_submitting_machine()
     # The file of a script that lies here is the driver's alone, as it is without lineage.
     is_sent = not program.is_on_driver and not (is_here and here is not None and program.function is None)
@@ -58,6 +57,23 @@ def prepare(
         py_files=_joined(*python) or "",
         files=files if is_here else _joined(str(described), files),
     )
+
+
+def prepare_derivation(job: SubmittedJob, folder: Path) -> Submission:
+    """The same of a job that has a question in place of a program, for a driver elsewhere."""
+    from airflow_lineage_provider.spark.shipping import write_package
+
+    application = _written(job, folder)
+    package = str(write_package(folder / ARCHIVE))
+    return Submission(application=str(application), application_args=(_JOB,), py_files=package, files=str(folder / _JOB))
+
+
+def _written(job: SubmittedJob, folder: Path) -> Path:
+    """Write the job's description, and our application, whose path it is."""
+    application = folder / _APPLICATION
+    write_job(job, folder / _JOB)
+    application.write_bytes((resources.files("airflow_lineage_provider.submitted") / "application.py").read_bytes())
+    return application
 
 
 def _joined(*files: str | None) -> str | None:

@@ -2,7 +2,8 @@
 """In the place of ``spark-submit`` on YARN in cluster mode: it puts what is sent where YARN puts it, and starts the driver there.
 
 Of what spark-submit does with it, this is what the driver notices: the application and the files stand in the folder in which it starts,
-archives of Python on its path, Python files in a folder on it. No variable comes along. What it was given is written down beside it.
+archives of Python on its path, Python files in a folder on it. No variable comes along. What it was given is written down beside it. Where
+it is not to wait (``waitAppCompletion``) it tells the application's id and ends; the driver goes on, and `resource_manager` says how it is.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
+DETACHED = "spark.yarn.submit.waitAppCompletion=false"
 
 
 def main(arguments: list[str]) -> int:
@@ -23,7 +25,9 @@ def main(arguments: list[str]) -> int:
     while rest[0].startswith("--"):
         options[rest[0]], rest = rest[1], rest[2:]
     application, *of_program = rest
-    container, beside = HERE / "container", HERE / "container" / "__pyfiles__"
+    number = 1 + len(list(HERE.glob("container*")))
+    container = HERE / ("container" if number == 1 else f"container{number}")
+    beside = container / "__pyfiles__"
     beside.mkdir(parents=True)
     files = options.get("--files", "").split(",")
     for file in (application, *files):
@@ -41,7 +45,22 @@ def main(arguments: list[str]) -> int:
         "PYSPARK_SUBMIT_ARGS": "--master local[1] --conf spark.ui.enabled=false pyspark-shell",
     }
     command = [sys.executable, Path(application).name, *of_program]
+    if DETACHED in arguments:
+        return detached(command, container, variables | {"PYSPARK_PYTHON": sys.executable}, f"application_1700000000_{number:04}")
     return subprocess.run(command, cwd=container, env=variables | {"PYSPARK_PYTHON": sys.executable}, check=False).returncode
+
+
+def detached(command: list[str], container: Path, variables: dict[str, str], application: str) -> int:
+    """The driver on its own, with its exit code in a file of the application's when it has ended."""
+    ended = HERE / f"{application}.ended"
+    with (HERE / f"{application}.log").open("w") as log:
+        process = subprocess.Popen(
+            ["sh", "-c", '"$@"; echo $? > "$ENDED.part"; mv "$ENDED.part" "$ENDED"', "driver", *command],
+            cwd=container, env=variables | {"ENDED": str(ended)}, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
+    (HERE / f"{application}.pid").write_text(str(process.pid))
+    print(f"INFO YarnClientImpl: Submitted application {application}")
+    return 0
 
 
 if __name__ == "__main__":

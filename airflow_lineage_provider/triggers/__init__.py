@@ -1,0 +1,1 @@
+"""What Airflow waits for in its triggerer: no worker is taken up meanwhile."""
