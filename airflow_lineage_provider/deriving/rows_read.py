@@ -2,36 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.errors import InvalidOption, SourceUnavailable, SparkRequired
 from airflow_lineage_provider.records.versions import FilesVersion
+from airflow_lineage_provider.running.files_as_read import differing, files_now, files_read, shown
 from airflow_lineage_provider.sources.file_uris import local_path
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.recording import RecordedSource
-    from airflow_lineage_provider.records.versions import FileStatus, SourceVersion
     from airflow_lineage_provider.sources.view_values import ParquetRows
-
-_SHOWN = 5
-
-
-def files_read(version: SourceVersion) -> dict[Path, FileStatus]:
-    """The files that a run read of a source, each with its size and time of change; none where they are not known one by one."""
-    files = version.files or {} if isinstance(version, FilesVersion) else {}
-    return {Path(local_path(uri) or uri).resolve(): (size, changed) for uri, (size, changed) in files.items()}
-
-
-def files_now(rows: ParquetRows) -> dict[Path, FileStatus]:
-    """The same of files as they are."""
-    return {Path(path).resolve(): (size, changed // 1_000_000) for path, size, changed in rows.versions}
-
-
-def differing(read: Mapping[Path, FileStatus], now: Mapping[Path, FileStatus]) -> str:
-    """The first files that are not the same in both, for a message."""
-    return ", ".join([str(path) for path in sorted({*read, *now}) if read.get(path) != now.get(path)][:_SHOWN])
 
 
 def rows_read(table: str, group: Sequence[RecordedSource]) -> ParquetRows:
@@ -46,14 +27,14 @@ def rows_read(table: str, group: Sequence[RecordedSource]) -> ParquetRows:
     if because := _not_read_here(source):
         raise SparkRequired(f"the rows of {table} are not read here: {because}")
     try:
-        if gone := [str(path) for path in read if not path.is_file()]:
-            raise SourceUnavailable(f"{table}: {', '.join(gone[:_SHOWN])}: gone since the run read it")
+        if gone := shown(path for path in read if not path.is_file()):
+            raise SourceUnavailable(f"{table}: {gone}: gone since the run read it")
         rows = ParquetRows.at(sorted(read))
     except InvalidOption as problem:
         raise SparkRequired(f"the rows of {table} are not read here: {problem}") from problem
     except OSError as problem:  # a folder that this process may not look into, say
         raise SourceUnavailable(f"{table}: its files cannot be read: {problem}") from problem
-    if other := differing(read, files_now(rows)):
+    if other := differing(read, files_now(rows.versions)):
         raise SourceUnavailable(f"{table}: {other}: not as the run read it")
     return rows
 

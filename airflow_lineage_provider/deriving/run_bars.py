@@ -9,11 +9,11 @@ from airflow_lineage_provider.answers.crossfilter import GivenBars, ResultRows
 from airflow_lineage_provider.crossfilter.bars import MOST_BARS
 from airflow_lineage_provider.deriving.derivation import derivation
 from airflow_lineage_provider.deriving.derive import result_rows, row_set_of
-from airflow_lineage_provider.deriving.rows_read import differing, files_now, files_read
 from airflow_lineage_provider.errors import AnswerTooLarge, InvalidOption
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.guarantees import weakest
 from airflow_lineage_provider.recording import tables_of
+from airflow_lineage_provider.running.files_as_read import differing, files_now, files_read
 from airflow_lineage_provider.sources.files import local_path as path_read
 from airflow_lineage_provider.tracing.maps import RESULT, numbered_rows
 
@@ -69,7 +69,7 @@ def _check_bars(run: AskedRun, rows: int) -> None:
 
 def _table(recorded: RecordedPlan, rows: ParquetRows) -> tuple[str, list[RecordedSource]]:
     """The source table whose files these are, and its name."""
-    now, others = files_now(rows), []
+    now, others = files_now(rows.versions), []
     for name, group in tables_of(recorded).items():
         read = files_read(group[0].version)
         if read == now and group[0].identity.kind == "file_position" and group[0].version.kept_rows is None:

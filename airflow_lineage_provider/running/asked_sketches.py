@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.errors import PlanError
 from airflow_lineage_provider.records.sketches import SketchUse
-from airflow_lineage_provider.running.known_bounds import known_bounds
 from airflow_lineage_provider.sketches.choice import ChosenColumn
 from airflow_lineage_provider.sketches.statistics import Bounds
 from airflow_lineage_provider.sketches.template import Instance
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.plan.operators import Source
     from airflow_lineage_provider.recording import RecordedPlan, RecordedSource
     from airflow_lineage_provider.running.run import Request
+    from airflow_lineage_provider.running.source_statistics import SourceStatistics
     from airflow_lineage_provider.sketches.use import Selection
     from airflow_lineage_provider.sketches.wanted import SketchOn
     from airflow_lineage_provider.spark.capturing.capture import CapturedPipeline
@@ -57,6 +57,7 @@ class Asked:
     named: Mapping[int, SketchOn]
     instance: Instance
     versions: Mapping[int, str]
+    statistics: SourceStatistics
 
     @property
     def sources(self) -> list[RecordedSource]:
@@ -71,7 +72,7 @@ class Asked:
     @cached_property
     def bounds(self) -> Bounds:
         """What is known of the values of its sources."""
-        return bounds_of(self.recorded)
+        return bounds_of(self.recorded, self.statistics)
 
     def unused(self, because: str) -> Sketching:
         """No source is read through a sketch."""
@@ -112,9 +113,9 @@ def primary_keys(recorded: RecordedPlan) -> dict[int, tuple[str, ...]]:
     return {one.source.leaf: one.primary_key for one in sources_of(recorded) if one.primary_key}
 
 
-def bounds_of(recorded: RecordedPlan) -> Bounds:
-    """What the statistics of the versions of a run's sources say, by leaf and column."""
-    return known_bounds(((one.source, one.version) for one in sources_of(recorded)), dict(recorded.plan.conf))
+def bounds_of(recorded: RecordedPlan, statistics: SourceStatistics) -> Bounds:
+    """What is known of the values of a run's sources, by leaf and column."""
+    return statistics.bounds((one.source, one.version) for one in sources_of(recorded))
 
 
 def column_of(source: Source, name: str) -> str:

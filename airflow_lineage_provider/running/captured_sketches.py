@@ -13,6 +13,7 @@ from airflow_lineage_provider.plan.pipeline import Pipeline
 from airflow_lineage_provider.plan.walk import operators
 from airflow_lineage_provider.records.sketches import SketchUse
 from airflow_lineage_provider.running.asked_sketches import Asked, Sketching, bounds_of, named_columns, primary_keys, sources_of, unused
+from airflow_lineage_provider.running.source_statistics import SourceStatistics
 from airflow_lineage_provider.sketches import cuts
 from airflow_lineage_provider.sketches.choice import KnownColumns, chosen, keys_in, values_in
 from airflow_lineage_provider.sketches.columns import canonical, safe_columns
@@ -24,6 +25,7 @@ from airflow_lineage_provider.tracing.program import whole_plan
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.recording import RecordedPlan
+    from airflow_lineage_provider.sketches.statistics import Bounds
     from airflow_lineage_provider.sketches.template import Instance
     from airflow_lineage_provider.sketches.wanted import SketchOn
 
@@ -33,19 +35,18 @@ def to_capture(asked: Asked) -> Sketching:
 
     :raises SketchUnsafe: a column was named that is not proved safe. :raises EnvironmentProblem: z3 is not installed.
     """
-    found = columns_to_capture(asked.captured.pipeline, asked.recorded, asked.named, asked.keys)
+    found = columns_to_capture(asked.captured.pipeline, asked.recorded, asked.named, asked.keys, asked.bounds)
     return asked.sketching(found.uses, capture=found.capture, tied=found.tied)
 
 
 def columns_to_capture(
-    pipeline: Pipeline, recorded: RecordedPlan, named: Mapping[int, SketchOn], keys: Mapping[int, Sequence[str]]
+    pipeline: Pipeline, recorded: RecordedPlan, named: Mapping[int, SketchOn], keys: Mapping[int, Sequence[str]], bounds: Bounds
 ) -> Sketching:
-    """The same of a pipeline, and of what was recorded of its sources.
+    """The same of a pipeline, of what was recorded of its sources, and of what is known of the values in them.
 
     :raises SketchUnsafe, EnvironmentProblem: as `to_capture`.
     """
     sources = recorded.sources
-    bounds = bounds_of(recorded)
     judged = [one for one in safe_columns(pipeline, bounds=bounds, keys=keys, clock=perf_counter) if one.leaf in sources]
     plan = canonical(pipeline.plan)
     types = {(one.leaf, one.column): one.type for one in judged}
@@ -76,7 +77,8 @@ def capture_later(recorded: RecordedPlan, sketch_on: Mapping[str, SketchOn], ins
     if len(set(read)) < len(read):
         raise SketchError("a part of the pipeline is read twice: capture with the run")
     pipeline = Pipeline(plan=whole, names=plan.names, conf=plan.conf)
-    found = columns_to_capture(pipeline, recorded, named_columns(sketch_on, recorded), primary_keys(recorded))
+    bounds = bounds_of(recorded, SourceStatistics(dict(plan.conf)))
+    found = columns_to_capture(pipeline, recorded, named_columns(sketch_on, recorded), primary_keys(recorded), bounds)
     return replace(found, instance=instance, versions=versions)
 
 

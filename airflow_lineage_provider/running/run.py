@@ -48,7 +48,7 @@ from airflow_lineage_provider.running.recorded_sources import SourceVersions, re
 from airflow_lineage_provider.running.sketch_policy import hold_sketches, note_sketches
 from airflow_lineage_provider.running.sketched_result import check_result
 from airflow_lineage_provider.running.sketching import sketching
-from airflow_lineage_provider.running.source_magnitudes import source_magnitudes
+from airflow_lineage_provider.running.source_statistics import SourceStatistics
 from airflow_lineage_provider.running.wanted_index import Index, IndexedColumns, indexed_columns
 from airflow_lineage_provider.secrecy import Secrets
 from airflow_lineage_provider.secrecy.failures import guarded, told
@@ -264,9 +264,9 @@ def prepare(spark: SparkSession, store: RunStore, request: Request, frame: DataF
     if request.output is not None:
         request.output.check(frame)
     pipeline = captured.pipeline
-    versions = SourceVersions(spark, store, captured)
+    versions, statistics = SourceVersions(spark, store, captured), SourceStatistics(dict(pipeline.conf))
     # Rows of lineage are some of a table's, and what batches of a stream read is one recorded plan.
-    known = source_magnitudes(pipeline.plan, versions, captured.rows_of.keys()) if request.batch is None else {}
+    known = statistics.magnitudes(pipeline.plan, versions, captured.rows_of.keys()) if request.batch is None else {}
     plan = rewrite(replace(pipeline, plan=with_passed_keys(pipeline.plan, request.keys)), known)
     udfs = _declared(plan, captured)
     if request.reasons == "eager":
@@ -297,7 +297,7 @@ def prepare(spark: SparkSession, store: RunStore, request: Request, frame: DataF
     kept = keeping(udfs, _called_again(recorded, udfs), [text for one in request.secrets.values.values() for text in texts_of(one)])
     prepared = Prepared(
         captured=captured, recorded=recorded, choices=choices, programs=made, udfs=udfs, keeping=kept, frame=frame,
-        sketching=sketching(request, captured, recorded, udfs, store), many=many, ways=ways,
+        sketching=sketching(request, captured, recorded, udfs, statistics, store), many=many, ways=ways,
         index=index if 0 in recorded.materialized else (),
     )  # fmt: skip
     return _carrying(prepared, store) if prepared.sketching.capture else prepared

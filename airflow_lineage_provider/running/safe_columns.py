@@ -12,7 +12,7 @@ from airflow_lineage_provider.errors import PlanError
 from airflow_lineage_provider.plan.operators import Source
 from airflow_lineage_provider.running.given_keys import check_named
 from airflow_lineage_provider.running.given_pipeline import frame_of, pipeline_name
-from airflow_lineage_provider.running.known_bounds import known_bounds
+from airflow_lineage_provider.running.source_statistics import SourceStatistics
 from airflow_lineage_provider.secrecy import Secrets
 from airflow_lineage_provider.secrecy.failures import guarded
 from airflow_lineage_provider.secrecy.showing import without_secrets
@@ -60,7 +60,7 @@ def _bounds_of(spark: SparkSession, captured: CapturedPipeline) -> Bounds:
 
     read = [one for one in captured.sources if one.relation.format == "parquet"]
     versions = [(one, version_of(spark, captured.leaves[one.leaf], one.relation)) for one in read]
-    return known_bounds(versions, dict(captured.pipeline.conf))
+    return SourceStatistics(dict(captured.pipeline.conf)).bounds(versions)
 
 
 def _keys_of(sources: Sequence[Source], keys: Mapping[str, Sequence[str]]) -> dict[int, tuple[str, ...]]:

@@ -23,12 +23,18 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.reasons import ReasonedUdf
     from airflow_lineage_provider.recording import RecordedPlan
     from airflow_lineage_provider.running.run import Request
+    from airflow_lineage_provider.running.source_statistics import SourceStatistics
     from airflow_lineage_provider.spark.capturing.capture import CapturedPipeline
     from airflow_lineage_provider.store.run_store import RunStore
 
 
 def sketching(
-    request: Request, captured: CapturedPipeline, recorded: RecordedPlan, udfs: Mapping[int, ReasonedUdf], store: RunStore
+    request: Request,
+    captured: CapturedPipeline,
+    recorded: RecordedPlan,
+    udfs: Mapping[int, ReasonedUdf],
+    statistics: SourceStatistics,
+    store: RunStore,
 ) -> Sketching:
     """What the run does with sketches.
 
@@ -44,9 +50,8 @@ def sketching(
     if against:
         return Sketching(uses=tuple(unused(one, against) for one in sources_of(recorded)))
     instance = instance_of(captured.pipeline, _others(captured, recorded, udfs))
-    asked = Asked(
-        request, captured, recorded, named, instance, {leaf: digest_of(written(one.version)) for leaf, one in recorded.sources.items()}
-    )
+    versions = {leaf: digest_of(written(one.version)) for leaf, one in recorded.sources.items()}
+    asked = Asked(request, captured, recorded, named, instance, versions, statistics)
     if request.sketches == "auto":
         return _by_policy(asked, store)
     found = fitting(asked, store) if request.sketches in ("use", "eager") else Sketching()

@@ -47,7 +47,7 @@ class ParquetRows:
         import pyarrow.parquet as pq
         from pyarrow import ArrowException
 
-        counts, columns, versions = [], None, tuple(_version(path) for place in places for path in _files(Path(place)))
+        counts, columns, versions = [], None, tuple(file_version(path) for place in places for path in _files(Path(place)))
         for path, _, _ in versions:
             try:
                 with pq.ParquetFile(path) as file:
@@ -229,9 +229,10 @@ def _files(place: Path) -> list[Path]:
     return files
 
 
-def _version(path: Path) -> Version:
+def file_version(path: str | Path) -> Version:
+    """A file as it is now. :raises SourceUnavailable: there is none, or it may not be looked at."""
     try:
-        stat = path.stat()
+        stat = Path(path).stat()
     except OSError as problem:
         raise SourceUnavailable(f"{path} cannot be read: {problem}") from problem
     return str(path), stat.st_size, stat.st_mtime_ns
@@ -240,7 +241,7 @@ def _version(path: Path) -> Version:
 def _version_now(path: str) -> tuple[int, int] | None:
     """The size of a file and its time of change; None where it is none, or may not be looked at."""
     try:
-        return _version(Path(path))[1:] if Path(path).is_file() else None
+        return file_version(path)[1:] if Path(path).is_file() else None
     except (OSError, SourceUnavailable):
         return None
 

@@ -11,12 +11,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from airflow_lineage_provider.deriving.rows_read import files_now, files_read
 from airflow_lineage_provider.errors import InvalidOption, LineageError, StoreUnavailable
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.recording import discretion_of, redaction_of
 from airflow_lineage_provider.records.run import RunHead
 from airflow_lineage_provider.render.crossfilter_page import labels
+from airflow_lineage_provider.running.files_as_read import files_now, files_read
 from airflow_lineage_provider.store.run_list import RunsWanted
 from airflow_lineage_provider.web.api.formats import FILES, Format, Wanted, as_file, columns_told, values_told
 from airflow_lineage_provider.web.api.linked_models import (
@@ -91,7 +91,7 @@ def _newest(question: Question) -> list[RunHead]:
 def _has_read(question: Question, head: RunHead, table: TableAsked) -> bool:
     """Whether a run read the table's files as they are, row by row; a record that cannot be read tells of none."""
     question.in_time()
-    lineage, now = question.lineage(), files_now(table.rows)
+    lineage, now = question.lineage(), files_now(table.rows.versions)
     try:
         inputs = lineage.lasting(lambda: lineage.store.run(head.id)).inputs
     except StoreUnavailable:

@@ -1,4 +1,5 @@
-"""What the footers of Parquet files on this machine certainly say of the values that Spark reads: a column's bounds, that it has no NULL.
+"""What the footers of Parquet files on this machine certainly say of what Spark reads: how many rows there are, a column's bounds, that it
+has no NULL.
 
 Only of columns whose values here are Spark's, to the last bit (`parquet_types`), and of kinds whose statistics every writer writes alike:
 whole numbers, decimals, dates, texts. Texts may be cut: the least then stands before the values, the most after them, so both are bounds.
@@ -9,7 +10,7 @@ nothing is said. What is missing in one footer is not known of the table.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -33,27 +34,36 @@ _EPOCH = date(1970, 1, 1).toordinal()
 MOST_FILES = 1_000
 
 
-def column_bounds(source: Source, paths: Iterable[str], settings: Mapping[str, str]) -> dict[str, ColumnBounds]:
-    """By column what all footers say; nothing of a column of which one does not tell, and nothing at all where there are no files, they are
+@dataclass(frozen=True)
+class FileStatistics:
+    """What is known of the rows in files: how many there are, None where nobody knows, and between what values, by column."""
+
+    rows: int | None = None
+    bounds: Mapping[str, ColumnBounds] = field(default_factory=dict)
+
+
+def file_statistics(source: Source, paths: Iterable[str], settings: Mapping[str, str]) -> FileStatistics:
+    """What all footers say; nothing of a column of which one does not tell, and nothing at all where there are no files, they are
     not on this machine, or are too many. ``settings`` are those of the session that reads them.
     """
     listed = list(paths)
     if source.relation.format != "parquet" or not 0 < len(listed) <= MOST_FILES:
-        return {}
+        return FileStatistics()
     try:
         check_source(replace(source, relation=replace(source.relation, partition_columns=())), settings)
         return _in_all(source, listed, settings)
     except (CannotReadHere, SourceUnavailable):
-        return {}
+        return FileStatistics()
 
 
-def _in_all(source: Source, paths: list[str], settings: Mapping[str, str]) -> dict[str, ColumnBounds]:
-    found = {column.name: column for column in _columns(source)}
+def _in_all(source: Source, paths: list[str], settings: Mapping[str, str]) -> FileStatistics:
+    rows, found = 0, {column.name: column for column in _columns(source)}
     for path in paths:
         with opened(source, local_path(source, path)) as file:
+            rows += file.metadata.num_rows
             certain = _certain(source, list(found.values()), file, settings)
             found = {name: found[name].with_file(file, one) for name, one in certain.items()}
-    return {name: one.bounds for name, one in found.items()}
+    return FileStatistics(rows, {name: one.bounds for name, one in found.items()})
 
 
 def _certain(source: Source, columns: list[_Column], file: pq.ParquetFile, settings: Mapping[str, str]) -> dict[str, FileColumn]:

@@ -16,7 +16,7 @@ from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.operators import Source
 from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.sketches.statistics import ColumnBounds
-from airflow_lineage_provider.sources.column_bounds import column_bounds
+from airflow_lineage_provider.sources.file_statistics import file_statistics
 
 
 def source(**kinds: str) -> Source:
@@ -33,7 +33,7 @@ def written(path: Path, columns: dict[str, Any], **options: object) -> str:
 def told(tmp_path: Path, kind: str, *files: Any, **options: object) -> ColumnBounds | None:
     """What is said of column c, of files that have these values."""
     paths = [written(tmp_path / f"{at}.parquet", {"c": values}, **options) for at, values in enumerate(files)]
-    return column_bounds(source(c=kind), paths, {}).get("c")
+    return file_statistics(source(c=kind), paths, {}).bounds.get("c")
 
 
 def test_the_bounds_of_all_row_groups_of_all_files(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_without_statistics_nothing_is_known(tmp_path: Path) -> None:
 def test_one_footer_without_statistics_is_enough(tmp_path: Path) -> None:
     paths = [written(tmp_path / "1.parquet", {"c": [1, 2]}), written(tmp_path / "2.parquet", {"c": [9, 9]}, write_statistics=False)]
     for order in (paths, paths[::-1]):
-        assert column_bounds(source(c="bigint"), order, {})["c"] == ColumnBounds(has_null=True)
+        assert file_statistics(source(c="bigint"), order, {}).bounds["c"] == ColumnBounds(has_null=True)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_texts_that_are_cut_are_bounds_still(tmp_path: Path) -> None:
     low, high = "a" * 300, "y" * 300
     with duckdb.connect() as connection:
         connection.execute(f"COPY (SELECT * FROM (VALUES ('{low}'), ('{high}')) t(c)) TO '{place}' (FORMAT parquet)")
-    found = column_bounds(source(c="string"), [place.as_uri()], {})["c"]
+    found = file_statistics(source(c="string"), [place.as_uri()], {}).bounds["c"]
     assert found.least is None or found.least <= low
     assert found.most is None or found.most >= high
 
@@ -123,8 +123,8 @@ def test_a_text_that_is_none(tmp_path: Path) -> None:
 
 def test_a_column_that_a_file_has_not_or_has_of_another_type(tmp_path: Path) -> None:
     files = [written(tmp_path / "1.parquet", {"c": [1, 2], "d": [1, 1]}), written(tmp_path / "2.parquet", {"d": [2, 2]})]
-    assert column_bounds(source(c="bigint", d="bigint", gone="int"), files, {}) == {"d": ColumnBounds("1", "2", has_null=False)}
-    assert column_bounds(source(c="int", d="bigint"), files[:1], {}) == {"d": ColumnBounds("1", "1", has_null=False)}
+    assert file_statistics(source(c="bigint", d="bigint", gone="int"), files, {}).bounds == {"d": ColumnBounds("1", "2", has_null=False)}
+    assert file_statistics(source(c="int", d="bigint"), files[:1], {}).bounds == {"d": ColumnBounds("1", "1", has_null=False)}
 
 
 def test_values_of_partitions_are_in_the_names_of_folders(tmp_path: Path) -> None:
@@ -132,13 +132,13 @@ def test_values_of_partitions_are_in_the_names_of_folders(tmp_path: Path) -> Non
     given = source(c="bigint", d="bigint")
     partitioned = replace(given, relation=replace(given.relation, partition_columns=("C",)))
     path = written(tmp_path / "1.parquet", {"c": [1, 2], "d": [1, 1]})
-    assert set(column_bounds(partitioned, [path], {})) == {"d"}
+    assert set(file_statistics(partitioned, [path], {}).bounds) == {"d"}
 
 
 def test_where_nothing_is_told(tmp_path: Path) -> None:
     path, given = written(tmp_path / "1.parquet", {"c": [1, 2]}), source(c="bigint")
-    assert column_bounds(given, [path], {})
+    assert file_statistics(given, [path], {}).bounds
     for paths in ([], ["s3a://bucket/t.parquet"], [path, (tmp_path / "gone.parquet").as_uri()], [path] * 1001):
-        assert column_bounds(given, paths, {}) == {}
-    assert column_bounds(given, [path], {"spark.sql.parquet.fieldId.read.enabled": "true"}) == {}
-    assert column_bounds(replace(given, relation=replace(given.relation, format="delta")), [path], {}) == {}
+        assert file_statistics(given, paths, {}).bounds == {}
+    assert file_statistics(given, [path], {"spark.sql.parquet.fieldId.read.enabled": "true"}).bounds == {}
+    assert file_statistics(replace(given, relation=replace(given.relation, format="delta")), [path], {}).bounds == {}
