@@ -17,7 +17,7 @@ from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.pipeline import Pipeline
 from airflow_lineage_provider.plan.walk import all_operators, operators
-from airflow_lineage_provider.sketches import aggregation, columns, keys, order, reuse, safety
+from airflow_lineage_provider.sketches import aggregation, columns, groups, keys, order, reuse, safety
 from airflow_lineage_provider.sketches.formula import Formulas
 from airflow_lineage_provider.sketches.generated import made_rows
 from airflow_lineage_provider.sketches.proof import Above, NotSafe, Proof
@@ -121,13 +121,13 @@ def any_limit_is_uncut(patch: Patch) -> None:
 
 def global_rows_are_known(patch: Patch) -> None:
     """What holds of the rows below a global aggregation is taken to hold of some row, where there may be none."""
-    grouped = safety._grouped
+    grouped = groups._grouped
 
     def kept(node: o.Aggregate, calls: Any, known: Any, *rest: Any) -> Any:
         found = grouped(node, calls, known, *rest)
         return found if node.keys else replace(found, single=found.single + known.single, pair=found.pair + known.pair)
 
-    patch.setattr(safety, "_grouped", kept)
+    patch.setattr(groups, "_grouped", kept)
 
 
 def no_offset(patch: Patch) -> None:
