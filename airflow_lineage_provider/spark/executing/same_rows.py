@@ -16,9 +16,14 @@ _DIGITS = 11
 
 
 def differing_rows(one: DataFrame, other: DataFrame) -> tuple[int, int]:
-    """How many rows the first has that the second has not, and the other way round. Columns are compared by position, as texts."""
-    ours, theirs = _texts(one), _texts(other)
-    return ours.exceptAll(theirs).count(), theirs.exceptAll(ours).count()
+    """How many rows the first has that the second has not, and the other way round; each frame is computed once.
+
+    Columns are compared by position, as texts.
+    """
+    both = _texts(one).select("row", F.lit(1).alias("more")).unionAll(_texts(other).select("row", F.lit(-1).alias("more")))
+    more = both.groupBy("row").agg(F.sum("more").alias("more"))
+    (found,) = more.agg(*(F.coalesce(F.sum(F.greatest(F.lit(0), sign * F.col("more"))), F.lit(0)) for sign in (1, -1))).collect()
+    return found[0], found[1]
 
 
 def _texts(frame: DataFrame) -> DataFrame:
