@@ -46,15 +46,19 @@ class PostgresEngine:
         found = None if result is None else self.at_hand.looked_up(plan, target, dict(result.columns))
         if found is not None:
             return found, _AT_HAND
-        sql = self._text(plan, target.column_names)
-        return self.session.query(sql, {a.name: a.type for a in plan.output}, tables={_TARGET: target}), sql
+        stored = self._stored_of(plan)
+        sql = self._text(plan, target.column_names, stored)
+        types = {a.name: a.type for a in plan.output}
+        return self.session.query(sql, types, tables={_TARGET: target}, parts=_parts(stored)), sql
 
-    def _text(self, plan: o.Plan, columns: Sequence[str]) -> str:
+    def _stored_of(self, plan: o.Plan) -> dict[Key, tuple[Materialization, LeafTable]]:
+        return {key: self._stored(key) for key in leaf_keys(plan) if key != TARGET_KEY}
+
+    def _text(self, plan: o.Plan, columns: Sequence[str], stored: Mapping[Key, tuple[Materialization, LeafTable]]) -> str:
         """A tracing query as PostgreSQL takes it, written once: every question about a run traces by the same ones.
 
         :raises PortabilityProblem: as `run`.
         """
-        stored = {key: self._stored(key) for key in leaf_keys(plan) if key != TARGET_KEY}
         asked = (plan, tuple(columns), tuple((key, found.table) for key, (found, _) in stored.items()))
         written = self.recorded.written
         sql = written.get(asked)
@@ -84,9 +88,9 @@ class PostgresEngine:
 
     def rows(self, leaf: o.Source | o.SegmentOutput, key: Key) -> pa.Table:
         """The stored rows of a leaf, whose attributes' names are the columns'."""
-        _, table = self._stored(key)
+        materialization, table = self._stored(key)
         sql = lower(leaf, bind(leaf, {key: table}), dialect="postgres", ansi=self.recorded.ansi)
-        return self.session.query(sql, {a.name: a.type for a in leaf.output})
+        return self.session.query(sql, {a.name: a.type for a in leaf.output}, parts=_parts({key: (materialization, table)}))
 
     def materialization(self, key: Key) -> Materialization:
         """What a leaf was stored as.
@@ -113,7 +117,17 @@ class PostgresEngine:
         names = stored_columns(materialization)
         label = self.recorded.sources[number].source.relation.name if kind == "source" else materialization.name
         by_id = {} if kind == "source" else {i: names[name] for i, name in self.recorded.materialized[number].columns}
-        return materialization, LeafTable(name=materialization.parts, by_id=by_id, by_name=names, label=label)
+        place = (_part_name(materialization),) if materialization.is_shared else materialization.parts
+        return materialization, LeafTable(name=place, by_id=by_id, by_name=names, label=label)
+
+
+def _part_name(materialization: Materialization) -> str:
+    return f"stored_{materialization.id}"
+
+
+def _parts(stored: Mapping[Key, tuple[Materialization, LeafTable]]) -> dict[str, str]:
+    """What stands in shared tables, by the names that queries have for it."""
+    return {_part_name(one): one.part for one, _ in stored.values() if one.is_shared}
 
 
 def stored_columns(materialization: Materialization) -> dict[str, ColumnRef]:

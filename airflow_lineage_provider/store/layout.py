@@ -21,7 +21,9 @@ from airflow_lineage_provider.store.types import StorageType, storage_type
 
 PARTITION = "_partition"
 PACKED = "_packed"
-_TAKEN = {PARTITION, PACKED, "tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"}
+MATERIALIZATION = "_materialization"
+"""In a table that batches share: whose rows they are."""
+_TAKEN = {PARTITION, PACKED, MATERIALIZATION, "tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"}
 _NAME_BYTES = 63
 _DIGEST = 9
 _MOST_COLUMNS = 1_500

@@ -23,6 +23,7 @@ from airflow_lineage_provider.store import (
     run_lock,
     schema,
     shared_plans,
+    shared_tables,
 )
 from airflow_lineage_provider.store.connection import sqlstate, store_errors
 from airflow_lineage_provider.store.load import application_name
@@ -62,7 +63,7 @@ def fail(engine: sa.Engine, run_id: str, error: str) -> None:
             materialized.drop_data(connection, run_id)
 
     _against_loads(engine, run_id, change)
-    discarded.sweep(engine)
+    _sweep(engine)
 
 
 def incomplete(engine: sa.Engine, record: RunRecord, places: Mapping[str, str], appended: Appended) -> None:
@@ -87,7 +88,7 @@ def incomplete(engine: sa.Engine, record: RunRecord, places: Mapping[str, str], 
         catalog.update_run(connection, record.id, status="incomplete", **said)
 
     _against_loads(engine, record.id, change)
-    discarded.sweep(engine)
+    _sweep(engine)
 
 
 def drop(engine: sa.Engine, run_id: str) -> None:
@@ -106,7 +107,13 @@ def drop(engine: sa.Engine, run_id: str) -> None:
         run_lock.forget(connection, run_id)
 
     _against_loads(engine, run_id, change)
+    _sweep(engine)
+
+
+def _sweep(engine: sa.Engine) -> None:
+    """Remove what runs that are gone have left to be removed."""
     discarded.sweep(engine)
+    shared_tables.sweep(engine)
 
 
 def _make_tombstone(connection: sa.Connection, run_id: str) -> None:
@@ -167,7 +174,7 @@ def tidy(engine: sa.Engine, days: int | None) -> list[str]:
         with store_errors("cleaning up"):
             clean_up(engine)
             retired += retire(engine, days) if days is not None else []
-            discarded.sweep(engine)
+            _sweep(engine)
     except StoreError as error:
         log.warning("the results store was not cleaned up, which is tried again at the next opening: %s", error)
     return retired
@@ -218,7 +225,9 @@ def retire(engine: sa.Engine, days: int) -> list[str]:
     with engine.connect() as connection:
         query = sa.select(runs.c.id).where(runs.c.status.in_(("complete", "incomplete", "failed")), old).order_by(runs.c.id)
         found = list(connection.execute(query).scalars())
-    return [run_id for run_id in found if _drop_unless_in_use(engine, run_id)]
+    dropped = [run_id for run_id in found if _drop_unless_in_use(engine, run_id)]
+    shared_tables.sweep(engine)
+    return dropped
 
 
 def _drop_unless_in_use(engine: sa.Engine, run_id: str) -> bool:

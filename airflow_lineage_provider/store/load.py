@@ -103,15 +103,16 @@ class PartitionLoader:
         converted = (self._converted(iter([rows]), partition, progress[partition]) for partition, rows in partitions.items())
         return self._load(f"{len(partitions):,} partitions", progress, 0, chain.from_iterable(converted))
 
-    def load_new(self, table: NewTable, partitions: Mapping[int, pa.Table]) -> int:
-        """Make the table with all of its rows, in one transaction; its key in the catalog.
+    def load_new(self, table: NewTable, partitions: Mapping[int, pa.Table]) -> tuple[int, str | None]:
+        """Make the table with all of its rows, in one transaction; its key in the catalog, and the table that a batch has its rows in where
+        it shares one.
 
         :param partitions: as of `load_together`; none leave the table empty.
         :raises LoadFailed, StoreUnavailable: as from `load`, or the name is taken; there is no table.
         """
         progress = {partition: _Progress() for partition in partitions}
         converted = (self._converted(iter([rows]), partition, progress[partition]) for partition, rows in partitions.items())
-        made: list[int] = []
+        made: list[tuple[int, str | None]] = []
 
         def replace(transport: Transport, batches: Handover) -> None:
             made.append(self._make(transport, table, progress, batches))
@@ -142,21 +143,22 @@ class PartitionLoader:
             raise
         handover.result()
 
-    def _make(self, transport: Transport, table: NewTable, progress: Mapping[int, _Progress], batches: Handover) -> int:
+    def _make(self, transport: Transport, table: NewTable, progress: Mapping[int, _Progress], batches: Handover) -> tuple[int, str | None]:
         given = f"{literal(self.run_id)}, {literal(table.entry)}, {literal(table.definition)}, {table.again}"
         said = str(transport.scalar(f"SELECT {CATALOG_SCHEMA}.make_table({given})"))
-        if not said.isdecimal():
+        number, _, shared = said.partition(" ")
+        if not number.isdecimal():
             raise LoadFailed(f"run {self.run_id} is {said}: it does not take {self.name!r}")
-        transport.copy(DATA_SCHEMA, self.table, storage_schema(self.layout), batches)
+        transport.copy(DATA_SCHEMA, shared or self.table, storage_schema(self.layout), batches)
         self._keep_relations(transport, {name: content for one in progress.values() for name, content in one.relations.items()})
         loaded = [
             {"partition": partition, "rows": one.rows, "escaped": json.dumps(sorted(one.escaped))} for partition, one in progress.items()
         ]
-        transport.scalar(f"SELECT {CATALOG_SCHEMA}.end_table({int(said)}, {literal(json.dumps(loaded))})")
+        transport.scalar(f"SELECT {CATALOG_SCHEMA}.end_table({int(number)}, {literal(json.dumps(loaded))})")
         if batches.is_abandoned:
             raise Abandoned
         transport.commit()
-        return int(said)
+        return int(number), shared or None
 
     def _replace(self, transport: Transport, progress: Mapping[int, _Progress], attempt: int, batches: Handover) -> None:
         of_run = f"{literal(self.run_id)}, {int(self.materialization_id)}"

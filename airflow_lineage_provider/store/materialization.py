@@ -9,10 +9,10 @@ from airflow_lineage_provider import settings
 from airflow_lineage_provider.errors import StoredRowsGone
 from airflow_lineage_provider.store.connection import with_connect_timeout
 from airflow_lineage_provider.store.kinds import Kind
-from airflow_lineage_provider.store.layout import Column, Layout
+from airflow_lineage_provider.store.layout import MATERIALIZATION, Column, Layout
 from airflow_lineage_provider.store.load import PartitionLoader
 from airflow_lineage_provider.store.read import MaterializationReader, row_column
-from airflow_lineage_provider.store.sqltext import DATA_SCHEMA, qualified
+from airflow_lineage_provider.store.sqltext import CATALOG_SCHEMA, DATA_SCHEMA, identifier, qualified
 from airflow_lineage_provider.store.transport import Chosen
 
 
@@ -39,6 +39,7 @@ class Materialization:
     :ivar escaped: columns whose stored text holds escapes (`textescape`): computing on them in PostgreSQL, equality apart, is not faithful.
     :ivar folder: URI of the folder whose Parquet files have the rows (`data_place`); None where a table has them.
     :ivar files: the files' names and bytes, once they are written; column number n is ``cn`` in them.
+    :ivar is_shared: whether the table has rows of other batches of its stream, too.
     """
 
     id: int
@@ -53,6 +54,7 @@ class Materialization:
     escaped: frozenset[str] = frozenset()
     folder: str | None = None
     files: Mapping[str, int] = field(default_factory=dict, repr=False)
+    is_shared: bool = False
 
     @property
     def in_files(self) -> bool:
@@ -79,8 +81,14 @@ class Materialization:
 
     @property
     def table(self) -> str:
-        """The quoted, schema-qualified name of the table."""
-        return qualified(DATA_SCHEMA, self.table_name)
+        """What a query reads the rows from: the quoted, schema-qualified name of the table, or the part of a shared one that has them."""
+        return f"({self.part}) AS stored" if self.is_shared else qualified(DATA_SCHEMA, self.table_name)
+
+    @property
+    def part(self) -> str:
+        """A SELECT of the rows from a shared table. Of a run that was dropped it fails, as it does where a table is gone."""
+        own = f"{identifier(MATERIALIZATION)} = {int(self.id)} AND {CATALOG_SCHEMA}.still_stored({int(self.id)})"
+        return f"SELECT * FROM {qualified(DATA_SCHEMA, self.table_name)} WHERE {own}"
 
     @property
     def parts(self) -> tuple[str, str]:

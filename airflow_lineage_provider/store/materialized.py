@@ -12,7 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from airflow_lineage_provider.errors import LoadFailed
-from airflow_lineage_provider.store import catalog, discarded, kept_sketches, schema, sketch_runs
+from airflow_lineage_provider.store import catalog, discarded, kept_sketches, schema, shared_tables, sketch_runs
 from airflow_lineage_provider.store.as_stored import row_json
 from airflow_lineage_provider.store.kinds import KINDS, Kind
 from airflow_lineage_provider.store.layout import Column, Layout, cut, make_layout
@@ -196,16 +196,14 @@ def _materialization(row: Mapping[Any, Any], urls: ExecutorUrls) -> Materializat
         frozenset(row["escaped"] or ()),
         row["folder"],
         row["files"] or {},
+        row["shared"] is not None,
     )
 
 
 def table_sizes(connection: sa.Connection, run_id: str) -> dict[str, int]:
-    """The bytes of a run's materializations on disk, by name: rows, oversized values and indexes; of those in files, these."""
-    query = sa.text(f"""
-        SELECT m.name, coalesce(pg_total_relation_size(c.oid), 0) AS bytes FROM {schema.materializations.fullname} m
-        JOIN pg_class c ON c.relname = m.table_name JOIN pg_namespace n ON n.oid = c.relnamespace
-        WHERE n.nspname = :data AND m.run_id = :run ORDER BY m.id""")
-    tables = {row.name: row.bytes for row in connection.execute(query, {"data": DATA_SCHEMA, "run": run_id})}
+    """The bytes of a run's materializations on disk, by name: rows, oversized values and indexes; of those in files, these; of a
+    shared table what falls to the rows."""
+    tables = {row.name: int(row.bytes) for row in connection.execute(shared_tables.SIZES, {"data": DATA_SCHEMA, "runs": [run_id]})}
     m = schema.materializations
     in_files = connection.execute(sa.select(m.c.name, m.c.files).where(m.c.run_id == run_id, m.c.folder.is_not(None)))
     return tables | {row.name: sum((row.files or {}).values()) for row in in_files}
@@ -219,14 +217,18 @@ def partitions(connection: sa.Connection, materialization: Materialization) -> l
 
 
 def drop_data(connection: sa.Connection, run_id: str) -> None:
-    """Drop a run's tables, captured lineage, sketches, relations of reasons and the UDFs kept with it, and forget its materializations;
-    their folders are to be removed (`discarded`)."""
+    """Drop a run's tables, its rows in shared ones, captured lineage, sketches, relations of reasons and the UDFs kept with it, and forget
+    its materializations; their folders are to be removed (`discarded`)."""
     table = schema.materializations
-    found = connection.execute(sa.select(table.c.table_name, table.c.folder).where(table.c.run_id == run_id)).all()
-    for name, folder in found:
-        if folder is None:
-            execute_text(connection, f"DROP TABLE IF EXISTS {qualified(DATA_SCHEMA, name)}")
-    discarded.enter(connection, run_id, [folder for _, folder in found if folder is not None])
+    found = connection.execute(
+        sa.select(table.c.id, table.c.table_name, table.c.folder, table.c.shared).where(table.c.run_id == run_id)
+    ).all()
+    for made in found:
+        if made.shared is not None:
+            shared_tables.take_out(connection, made.table_name, made.id)
+        elif made.folder is None:
+            execute_text(connection, f"DROP TABLE IF EXISTS {qualified(DATA_SCHEMA, made.table_name)}")
+    discarded.enter(connection, run_id, [one.folder for one in found if one.folder is not None])
     for one in (table, schema.kept_udfs, schema.captured_parts, schema.reason_relations):
         connection.execute(one.delete().where(one.c.run_id == run_id))
     kept_sketches.forget(connection, run_id)

@@ -95,20 +95,33 @@ def _indexes(stored: Iterable[Materialization], wanted: Indexes) -> Iterator[dic
     for found in stored:
         if found.in_files:
             continue
-        first = set()
+        stored_as, first = schema.safe_text(found.name), set()
         for columns in wanted.get(found.name, ()):
             if usable := [name for name in columns if _indexable(found, name)][:_MOST_INDEX_COLUMNS]:
                 first.add(usable[0])
-                yield {"table": found.table_name, "keys": [f"({found.sql_column(name)})" for name in usable]}
+                keys = [f"({found.sql_column(name)})" for name in usable]
+                short, number = all(_is_short(found, name) for name in usable), _is_number(found, usable)
+                yield {"name": stored_as, "keys": keys, "short": short, "number": number}
         for column in found.columns if found.kind == "result" else ():
             if _may_be_key(column) and column.name not in first and (own := found.physical(column.name)) is not None:
-                yield {"table": found.table_name, "keys": [f"({found.sql_column(column.name)})"], "own": own}
+                yield {"name": stored_as, "keys": [f"({found.sql_column(column.name)})"], "own": own}
 
 
 def _may_be_key(column: Column) -> bool:
     """People write it: no lineage key, and no measured number."""
     kind = storage_type(column.type)
     return column.role in ("data", "argument") and not kind.json and kind.cast not in ("float4", "float8")
+
+
+def _is_number(found: Materialization, columns: Sequence[str]) -> bool:
+    """Whether the columns are that of rows' numbers, which shared tables have an index of from the beginning."""
+    return [found.layout.find(name)[0].role for name in columns] == ["row"]
+
+
+def _is_short(found: Materialization, name: str) -> bool:
+    """Whether no value is too long for a B-tree."""
+    column, place = found.layout.find(name)
+    return place.physical is not None and storage_type(column.type).cast not in ("text", "bytea")
 
 
 def _indexable(found: Materialization, name: str) -> bool:

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from airflow_lineage_provider.errors import LineageError
 from airflow_lineage_provider.records.run import RunHead
-from airflow_lineage_provider.store import catalog, schema
+from airflow_lineage_provider.store import catalog, schema, shared_tables
 from airflow_lineage_provider.store.ids import is_possible
 from airflow_lineage_provider.store.sqltext import DATA_SCHEMA
 
@@ -98,11 +98,9 @@ def _query(wanted: RunsWanted, before: str | None) -> sa.Select[tuple[object, ..
 def stored_bytes(connection: sa.Connection, run_ids: Sequence[str]) -> dict[str, int]:
     """The bytes of what runs stored, by run: tables with their oversized values and indexes, and files."""
     m = schema.materializations
-    tables = sa.text(f"""
-        SELECT m.run_id, sum(pg_total_relation_size(c.oid)) AS bytes FROM {m.fullname} m
-        JOIN pg_class c ON c.relname = m.table_name JOIN pg_namespace n ON n.oid = c.relnamespace
-        WHERE n.nspname = :data AND m.run_id = ANY (:runs) GROUP BY m.run_id""")
-    found = {row.run_id: int(row.bytes or 0) for row in connection.execute(tables, {"data": DATA_SCHEMA, "runs": list(run_ids)})}
+    found: dict[str, int] = {}
+    for table in connection.execute(shared_tables.SIZES, {"data": DATA_SCHEMA, "runs": list(run_ids)}):
+        found[table.run_id] = found.get(table.run_id, 0) + int(table.bytes)
     for row in connection.execute(sa.select(m.c.run_id, m.c.files).where(m.c.run_id.in_(run_ids), m.c.folder.is_not(None))):
         found[row.run_id] = found.get(row.run_id, 0) + sum((row.files or {}).values())
     return found

@@ -96,7 +96,8 @@ class RunStore:
 
     def load_new(self, made: Materialization, partitions: Mapping[int, pa.Table], *, again: bool) -> Materialization:
         """Make the table of a planned materialization with all of its rows, in one transaction; the materialization as it is known then."""
-        return replace(made, id=self.loader(made).load_new(new_table(made, again=again), partitions))
+        number, shared = self.loader(made).load_new(new_table(made, again=again), partitions)
+        return replace(made, id=number, table_name=shared or made.table_name, is_shared=shared is not None)
 
     def loader(self, made: Materialization) -> PartitionLoader:
         """What loads rows from this process, with its own rights; executors have `Materialization.loader`."""

@@ -121,6 +121,18 @@ batches = sa.Table(
     sa.Column("run_id", sa.Text, sa.ForeignKey("lineage.runs.id", ondelete="CASCADE"), nullable=False, unique=True),
 )
 
+shared_tables = sa.Table(
+    "shared_tables",
+    metadata,
+    sa.Column("id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
+    sa.Column("stream", sa.Text, nullable=False),
+    sa.Column("table_name", sa.Text, nullable=False, unique=True),
+    sa.Column("batches", sa.BigInteger, nullable=False),
+    sa.Index("shared_tables_stream", "stream", "id"),
+)
+"""Tables that batches of one stream have their rows in: ``stream`` is a digest of pipeline, query, the materialization's name and columns,
+``batches`` is how many ever had."""
+
 materializations = sa.Table(
     "materializations",
     metadata,
@@ -128,14 +140,17 @@ materializations = sa.Table(
     sa.Column("run_id", sa.Text, sa.ForeignKey("lineage.runs.id", ondelete="CASCADE"), nullable=False),
     sa.Column("name", SafeText, nullable=False),
     sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("table_name", sa.Text, nullable=False, unique=True),
+    sa.Column("table_name", sa.Text, nullable=False),
     sa.Column("layout", sa.Text, nullable=False),
     sa.Column("row_count_hint", sa.BigInteger),
     sa.Column("rows", sa.BigInteger),
     sa.Column("escaped", JsonText),
     sa.Column("folder", SafeText),
     sa.Column("files", JsonText),
+    sa.Column("shared", sa.BigInteger, sa.ForeignKey("lineage.shared_tables.id")),
     sa.UniqueConstraint("run_id", "name"),
+    sa.Index("materializations_table", "table_name", unique=True, postgresql_where=sa.text("shared IS NULL")),
+    sa.Index("materializations_shared", "shared", postgresql_where=sa.text("shared IS NOT NULL")),
 )
 
 discarded_folders = sa.Table(

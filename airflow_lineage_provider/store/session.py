@@ -164,6 +164,7 @@ class Session(Reading):
         types: Mapping[str, str] | None = None,
         timezone: str = "UTC",
         tables: Mapping[str, pa.Table] | None = None,
+        parts: Mapping[str, str] | None = None,
     ) -> pa.Table:
         """The rows of one SELECT, in a read-only transaction.
 
@@ -171,12 +172,14 @@ class Session(Reading):
         :param types: Spark types of output columns; those columns come as the exact Arrow type. Others come as PostgreSQL gives them.
         :param timezone: of the SQL session, Spark's ``spark.sql.session.timeZone``.
         :param tables: what the query reads by these names, with their columns, stored as a materialization's of the same types are.
+        :param parts: SELECTs that the query reads by these names.
         :raises StoreUnavailable: the store does not answer.
         :raises StoreError: the store refuses the query, it took longer than the statement timeout, or a table is gone (its run was
             dropped).
         :raises LoadFailed: a value of ``tables`` cannot be stored as its Spark type. :raises PlanError: an Arrow type has no Spark type.
         """
-        given = ", ".join(f"{identifier(name)} AS NOT MATERIALIZED ({self._given(name, table)})" for name, table in (tables or {}).items())
+        texts = dict(parts or {}) | {name: self._given(name, table) for name, table in (tables or {}).items()}
+        given = ", ".join(f"{identifier(name)} AS NOT MATERIALIZED ({text})" for name, text in texts.items())
         with store_errors(f"querying {redact(self.url)}"):
             return typed_result(self.fetch(f"WITH {given} ({sql})" if given else sql, timezone), types or {})
 

@@ -136,6 +136,57 @@ def test_the_plan_is_kept_once(lineage: Lineage, stream: Stream, store: Store) -
     assert sql(store.url, "SELECT count(*) FROM lineage.plans WHERE plan = %s", [plan]) == [(0,)]
 
 
+def test_batches_share_tables(lineage: Lineage, stream: Stream, store: Store) -> None:
+    """A table for each stored segment, whatever the number of batches; each is traced through its own rows, and goes without the others."""
+
+    def by_judge(batch: DataFrame) -> DataFrame:
+        judges = batch.selectExpr("id", "judged_in_streams(amount) AS judge")
+        return judges.groupBy("judge").agg(F.count("*").alias("n"), F.max("id").alias("last"))
+
+    record = lineage.foreach_batch(by_judge, name="batches share tables", index=["last"])
+    for number in range(3):
+        stream.come((2 * number, 10.0), (2 * number + 1, 300.0))
+    stream.run(record)
+    runs = [one.run for one in lineage.batches("batches share tables")]
+    made = [store.materializations(one.id) for one in runs]
+    assert [sorted(one) for one in made] == [sorted(made[0])] * 3
+    assert len(made[0]) == 2
+    for name in made[0]:
+        assert len({one[name].table_name for one in made}) == 1
+        assert all(one[name].is_shared for one in made)
+    assert [one.indexes for one in runs] == [(("last",),)] * 3
+    place = [made[0]["result"].table_name]
+    (defined,) = sql(store.url, "SELECT string_agg(indexdef, ' ') FROM pg_indexes WHERE tablename = %s", place)
+    assert "(last, _materialization)" in str(defined[0])
+
+    asked = Lineage(store=store)  # without Spark
+    for number, one in enumerate(runs):
+        answer = asked.get_run(one.id).explain("judge = 'Reject'")
+        assert rows_behind(answer) == [(2 * number + 1, 300.0)]
+        assert "postgresql" in {query.engine for query in answer.queries}
+    asked.drop(runs[1].id)
+    answers = asked.explain_batches("batches share tables", "last > 1 AND judge = 'Reject'")
+    assert [(one.batch, rows_behind(one.explanation)) for one in answers] == [(2, [(5, 300.0)])]
+    with pytest.raises(EmptyTarget):
+        asked.explain_batches("batches share tables", "last = 3")
+    stream.come((6, 10.0))
+    stream.run(record)
+    fourth = asked.explain_batches("batches share tables", "last = 6")
+    assert [(one.batch, rows_behind(one.explanation)) for one in fourth] == [(3, [(6, 10.0)])]
+
+
+def test_batches_in_files(spark: SparkSession, stream: Stream, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRFLOW_LINEAGE_DATA_ROWS", "0")
+    lineage = Lineage(spark, store=store, data=str(tmp_path / "stored"))
+    for number in range(2):
+        stream.come((2 * number, 10.0), (2 * number + 1, 300.0))
+    stream.run(lineage.foreach_batch(judge, name="batches in files", index=["id"]))
+    made = [store.materializations(one.run.id)["result"] for one in lineage.batches("batches in files")]
+    assert [(one.in_files, one.is_shared) for one in made] == [(True, False)] * 2
+    answers = lineage.explain_batches("batches in files", "judge = 'Reject'")
+    assert [rows_behind(one.explanation) for one in answers] == [[(1, 300.0)], [(3, 300.0)]]
+
+
 def test_what_comes_before_the_batch_is_traced(lineage: Lineage, stream: Stream, tmp_path: Path) -> None:
     """Operators of the stream itself, and tables that it is joined with."""
     stream.spark.createDataFrame([(1, "Ann"), (2, "Bob")], "id int, name string").coalesce(1).write.parquet(str(tmp_path / "clients"))

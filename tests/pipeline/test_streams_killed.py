@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.store import Store
 from tests.pipeline.stream_driver import NAME, stream
+from tests.store.conftest import sql
 
 pytestmark = pytest.mark.spark
 
@@ -66,3 +67,9 @@ def test_killed_and_started_again(spark: SparkSession, store: Store, tmp_path: P
     answers = Lineage(store=store).explain_batches(NAME, "large")
     rows = [(one.batch, one.explanation.sources["loans"].rows.to_pylist()) for one in answers]
     assert rows == [(number, [{"id": 2 * number + 1, "amount": 300.0 + number}]) for number in range(3)]
+
+    # One table for all of them, without a row of the interrupted one.
+    made = [store.materializations(one.head.id)["result"] for one in store.batches(NAME)]
+    (name,) = {one.table_name for one in made}
+    there = sql(store.url, f'SELECT DISTINCT "_materialization" FROM lineage_data."{name}" ORDER BY 1')
+    assert there == [(one.id,) for one in made]

@@ -23,7 +23,7 @@ def rows(*numbers: int, text: str = "x") -> pa.Table:
 
 
 def load(made: Materialization, partitions: dict[int, pa.Table], transport: Chosen = "auto", *, again: bool = False) -> int:
-    return made.loader(transport).load_new(new_table(made, again=again), partitions)
+    return made.loader(transport).load_new(new_table(made, again=again), partitions)[0]
 
 
 def planned(store: Store, run: str, name: str = "m") -> Materialization:

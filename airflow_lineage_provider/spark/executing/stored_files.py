@@ -34,6 +34,9 @@ log = logging.getLogger(__name__)
 _SECONDS = 5.0
 _ROW_GROUP = 32 * 2**20
 """Bytes, before they are compressed. Who looks rows up decodes whole row groups: a quarter of Spark's own costs a quarter."""
+_ROW_GROUP_IN_ORDER = 2 * 2**20
+"""The same of rows in the order of what they are looked up by. Of each file one row group is decoded then, and what all files say of theirs
+is read: of a million rows in one file this takes the least bytes and CPU (a seventh and a fifth of what the larger ones take)."""
 _WRITING = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
@@ -58,7 +61,7 @@ _SCALARS = frozenset(
         "binary",
     }
 )
-_OPTIONS = {"compression": "zstd", "parquet.block.size": str(_ROW_GROUP), "maxRecordsPerFile": "0"}
+_OPTIONS = {"compression": "zstd", "maxRecordsPerFile": "0"}
 
 
 def are_taken(types: Sequence[str]) -> bool:
@@ -100,11 +103,11 @@ def rows_of_partitions(frame: DataFrame, row: str) -> dict[int, int]:
     return {int(one["partition"]): int(one["count"]) for one in counted.collect()}
 
 
-def write(frame: DataFrame, folder: str, sorted_by: Sequence[int] = ()) -> dict[str, int]:
+def write(frame: DataFrame, folder: str, sorted_by: Sequence[int] = (), *, in_order: bool = False) -> dict[str, int]:
     """Write a frame's rows; the names and bytes of its files.
 
     ``sorted_by`` are the columns, by position, by which the rows are going to be looked up: each file's row groups then have few of their
-    values each. Where there are none the rows keep their order.
+    values each. Where there are none the rows keep their order, which may be such a one already (``in_order``).
 
     :raises pyspark.errors.PySparkException, py4j.protocol.Py4JError: Spark failed; what is in the folder is no table.
     """
@@ -113,7 +116,7 @@ def write(frame: DataFrame, folder: str, sorted_by: Sequence[int] = ()) -> dict[
     if sorted_by:
         rows = rows.sortWithinPartitions(*(names[at] for at in sorted_by))
     with unwatched(), SETTINGS, apply_conf(spark, _WRITING):
-        writer = rows.write.mode("overwrite")
+        writer = rows.write.mode("overwrite").option("parquet.block.size", _ROW_GROUP_IN_ORDER if in_order or sorted_by else _ROW_GROUP)
         for option, value in _OPTIONS.items():
             writer = writer.option(option, value)
         writer.parquet(folder)

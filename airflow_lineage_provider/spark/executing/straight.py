@@ -42,8 +42,8 @@ def straight_into_files(execution: Execution, frame: DataFrame, name: str, kind:
     execution.progress(f"making and storing {name}")
     started, names = time.perf_counter(), [column.name for column in columns]
     # Before they are numbered: what finds rows by these columns asks for their numbers next, which are in order, too, then.
-    ordered = in_order(frame, execution.looked_up.get(name, ()))
-    rows = columns_named(with_columns(ordered, {ROW: "monotonically_increasing_id()"}), names)
+    order = execution.looked_up.get(name, ())
+    rows = columns_named(with_columns(in_order(frame, order), {ROW: "monotonically_increasing_id()"}), names)
     if not _comes_back(rows, columns):
         return None
     try:
@@ -54,7 +54,7 @@ def straight_into_files(execution: Execution, frame: DataFrame, name: str, kind:
     made = execution.store.create_materialization(execution.run_id, name, kind, columns, folder=folder)
     if made is None:
         return None
-    files, told = _written(rows, folder)
+    files, told = _written(rows, folder, bool(order))
     made = replace(made, files=files)
     there = read(execution.spark, made)
     partitions = rows_of_partitions(there, there.columns[-1])
@@ -85,15 +85,15 @@ def _comes_back(rows: DataFrame, columns: Sequence[Column]) -> bool:
     return True
 
 
-def _written(rows: DataFrame, folder: str) -> tuple[dict[str, int], int | None]:
+def _written(rows: DataFrame, folder: str, are_ordered: bool) -> tuple[dict[str, int], int | None]:
     """The files, and how many rows the executors wrote; where the driver writes itself there is nobody else to be asked."""
     if is_local(rows.sparkSession):
-        return write(rows, folder), None
+        return write(rows, folder, in_order=are_ordered), None
     from pyspark.sql import Observation
     from pyspark.sql import functions as F
 
     observation = Observation()
-    files = write(rows.observe(observation, F.count(F.lit(1)).alias("rows")), folder)
+    files = write(rows.observe(observation, F.count(F.lit(1)).alias("rows")), folder, in_order=are_ordered)
     return files, int(observation.get["rows"])
 
 
