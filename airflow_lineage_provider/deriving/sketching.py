@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from airflow_lineage_provider.deriving.at_limit import behind_limit
 from airflow_lineage_provider.deriving.capturing import check_unchanged
 from airflow_lineage_provider.deriving.derivation import derivation
 from airflow_lineage_provider.errors import SketchError, SparkRequired
@@ -105,7 +106,8 @@ def _of_leaf(finding: _Finding, wanted: Sketching, leaf: int, spark: SparkTracin
             one = maker.stored()
         except (SketchError, OverflowError, ValueError) as error:  # a value that Python has not
             return f"not captured: {error}"
-    return _too_large(one) or (_ties(run, spark, leaf, maker) if leaf in wanted.tied else "") or one
+    ties = _ties(run, spark, leaf, maker) if leaf in wanted.tied and not column.at_limit else ""
+    return _too_large(one) or ties or one
 
 
 def _share(run: AskedRun, made: Sequence[StoredSketch]) -> float:
@@ -206,7 +208,7 @@ class _Finding:
     def trace(self) -> None:
         """Trace the sources that nothing was carried of, all at once."""
         carried = set() if self.with_run is None else self.with_run.leaves
-        columns = {leaf: column for leaf, column in self.columns.items() if leaf not in carried}
+        columns = {leaf: column for leaf, column in self.columns.items() if leaf not in carried and not column.safe.at_limit}
         self.traced = _behind(self.run, columns, self.most) if columns else {}
 
     def behind(self, leaf: int) -> _Behind:
@@ -272,6 +274,8 @@ class _Made:
 
     def _found(self, cuts: KeptCuts) -> tuple[frozenset[int], tuple[int, ...], SketchKind]:
         """The fragments, how many rows each one has, and whether they are just those that are needed; rows are not counted twice."""
+        if self.wanted.capture[self.leaf].safe.at_limit:
+            return self._at_limit(cuts)
         how, carried = numbering(cuts.partition), self.finding.carried(self.leaf, cuts.partition)
         if carried is not None:
             return carried, cuts.rows or self._each(self.values.counted(how), cuts), "accurate"
@@ -282,6 +286,12 @@ class _Made:
             return frozenset(), cuts.rows or self._each(self.values.counted(how), cuts), kind
         inside, counted = self.values.behind(how, keys)
         return inside, self._each(counted, cuts), kind
+
+    def _at_limit(self, cuts: KeptCuts) -> tuple[frozenset[int], tuple[int, ...], SketchKind]:
+        finding, tied = self.finding, self.leaf in self.wanted.tied
+        found = behind_limit(finding.run, self.spark, self.leaf, self.name, cuts.partition, tied=tied)
+        finding.how[self.leaf] = "captured after the run, from the rows of the limit"
+        return found.fragments, cuts.rows or self._each(self.values.counted(numbering(cuts.partition)), cuts), found.kind
 
     def _each(self, counted: Mapping[int, int], cuts: KeptCuts) -> tuple[int, ...]:
         return tuple(counted.get(number, 0) for number in range(cuts.partition.count))

@@ -4,7 +4,7 @@
 
     {"document": "airflow_lineage.safe_columns", "version": 1, "pipeline",
      "columns": [{"leaf", "table", "column", "type", "safe", "rule", "operator", "because",
-                  "counter": [{"column", "plain", "sketched"}], "ties", "needs_rows", "needs_fewer", "ms"}]}
+                  "counter": [{"column", "plain", "sketched"}], "ties", "needs_rows", "needs_fewer", "at_limit", "ms"}]}
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ VERSION = 1
 _WHY = 110
 _TIES = "where rows tie, plain runs may differ, and any of their results is right"
 _NEEDS_ROWS = "if the result that the sketch is taken of has rows"
+_AT_LIMIT = "if the sketch is of all rows of the limit above it"
 
 
 def to_dict(found: SafeColumns) -> dict[str, Any]:
@@ -39,7 +40,7 @@ def _column(one: SafeColumn) -> dict[str, Any]:
     return {
         "leaf": one.leaf, "table": one.table, "column": one.column, "type": one.type, "safe": one.safe, "rule": one.rule,
         "operator": one.operator, "because": one.because, "counter": counter, "ties": one.ties, "needs_rows": one.needs_rows,
-        "needs_fewer": one.needs_fewer, "ms": round(one.ms, 3),
+        "needs_fewer": one.needs_fewer, "at_limit": one.at_limit, "ms": round(one.ms, 3),
     }  # fmt: skip
 
 
@@ -80,7 +81,7 @@ def _why(one: SafeColumn) -> str:
     said = [visible(one.because)]
     if one.operator and one.operator not in one.because:
         said.append(shortened(visible(one.operator), _WHY))
-    said += [text for text, holds in ((_TIES, one.ties), (_NEEDS_ROWS, one.needs_rows)) if holds]
+    said += [text for text, holds in ((_TIES, one.ties), (_NEEDS_ROWS, one.needs_rows), (_AT_LIMIT, one.at_limit)) if holds]
     said += [] if one.needs_fewer is None else [f"if the result that the sketch is taken of has fewer than {one.needs_fewer:,} rows"]
     said += [f"{visible(name)} = {plain} in a plain run, {sketched} over a sketch" for name, plain, sketched in one.counter]
     return "; ".join(said)

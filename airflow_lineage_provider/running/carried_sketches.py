@@ -62,13 +62,18 @@ def carried_sketches(
         told = "rows of the run go straight into files, and Spark keeps none of them"
         return CarriedSketches(run=replace(plain, refused=dict.fromkeys(wanted.capture, told)))
     cutting = _Cutting(store, recorded, wanted, frame_of)
-    columns, counts = {leaf: one.safe.column for leaf, one in wanted.capture.items()}, dict[int, int]()
+    columns, counts = _carried_columns(wanted), dict[int, int]()
     while True:
         made = carried_run(programs, rest, {leaf: column for leaf, column in columns.items() if leaf not in cutting.refused}, counts)
         new = [leaf for leaf in made.numbered if leaf not in counts]
         counts |= {leaf: found.partition.count for leaf in new if (found := cutting.of(leaf)) is not None}
         if not new:
             return CarriedSketches(run=replace(made, refused={**made.refused, **cutting.refused}), cuts=cutting.found)
+
+
+def _carried_columns(wanted: Sketching) -> dict[int, str]:
+    """By leaf; what stands behind all rows of a limit does not come up to the result."""
+    return {leaf: one.safe.column for leaf, one in wanted.capture.items() if not one.safe.at_limit}
 
 
 @dataclass

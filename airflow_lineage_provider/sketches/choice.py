@@ -32,7 +32,8 @@ class ChosenColumn:
     @property
     def proof(self) -> str:
         """Why it is safe."""
-        return f"{self.safe.rule}: {self.safe.because}" + (f" ({self.safe.operator})" if self.safe.operator else "")
+        told = f"{self.safe.rule}: {self.safe.because}" + (f" ({self.safe.operator})" if self.safe.operator else "")
+        return f"{told}; of all rows of the limit above it" if self.safe.at_limit else told
 
 
 @dataclass(frozen=True)
@@ -50,12 +51,13 @@ class KnownColumns:
     values: Mapping[tuple[int, str], int] = field(default_factory=dict)
 
     def order(self, one: SafeColumn) -> tuple[Any, ...]:
-        """What is asked of a column, one after the other: to be safe for any result, and any cuts; to skip well in the files; to have whole
-        groups; to be a key; not to have few values."""
+        """What is asked of a column, one after the other: to be safe for any result, for a sketch of the result, and any cuts; to skip well
+        in the files; to have whole groups; to be a key; not to have few values."""
         at = (one.leaf, one.column)
         few = self.values.get(at, _MANY) < _MANY
         return (
             one.needs_fewer is not None,
+            one.at_limit,
             bool(one.aligned),
             self.clustering.get(at, _UNKNOWN),
             one.rule != "group",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +23,7 @@ from airflow_lineage_provider.rewrite.canonical_windows import canonical_windows
 from airflow_lineage_provider.rewrite.pull_out_udfs import pull_out_udfs
 from airflow_lineage_provider.rewrite.scalar_subqueries import scalar_subqueries
 from airflow_lineage_provider.rewrite.unique_attributes import unique_attributes
+from airflow_lineage_provider.sketches.at_limit import require_same_rows
 from airflow_lineage_provider.sketches.formula import Formulas
 from airflow_lineage_provider.sketches.kinds import kind_of
 from airflow_lineage_provider.sketches.order import order_of
@@ -32,6 +33,7 @@ from airflow_lineage_provider.sketches.safety import relate
 from airflow_lineage_provider.sketches.solver import TIMEOUT_MS
 from airflow_lineage_provider.sketches.statistics import Bounds, texts_of
 from airflow_lineage_provider.sketches.steps import aligned, step_of
+from airflow_lineage_provider.sketches.ties import lowest_limit, places
 from airflow_lineage_provider.sql.constant_values import constant_value
 
 Steps = Mapping[int, tuple[tuple[e.Expression, str], ...]]
@@ -51,7 +53,8 @@ class SafeColumn:
 
     ``rule`` and ``operator`` decided it; ``because`` says why in words, and ``counter`` has values for which an unsafe one goes wrong.
     ``ties``: where rows tie, plain runs may differ, and the run over a sketch gives one of the right answers, if all rows that tie at the
-    limit are in the sketch. ``aligned``: only for cuts where steps of these functions begin (`steps`). ``needs_rows``: only if the result
+    limit are in the sketch. ``aligned``: only for cuts where steps of these functions begin (`steps`). ``at_limit``: only for a sketch of
+    what stands behind all rows in the places of the limit above the leaf (`ties.lowest_limit`). ``needs_rows``: only if the result
     that the sketch was taken of has rows; ``needs_fewer``: only if it has fewer than so many, so that the limit which is the pipeline's
     last step cut none.
     """
@@ -69,6 +72,7 @@ class SafeColumn:
     needs_rows: bool = False
     needs_fewer: int | None = None
     aligned: tuple[str, ...] = ()
+    at_limit: bool = False
     ms: float = 0.0
 
     def why_not_cut(self, cuts: Sequence[Any]) -> str:
@@ -156,12 +160,12 @@ class Question:
         fewer = None if proof.uncut is None else proof.uncut.count
         return SafeColumn(
             *name, True, rule, operator, _WHY[rule], ties=proof.ties, needs_rows=proof.needs_rows, needs_fewer=fewer,
-            aligned=tuple(sorted(proof.aligned)), ms=ms(),
+            aligned=tuple(sorted(proof.aligned)), at_limit=proof.at_limit is not None, ms=ms(),
         )  # fmt: skip
 
     def _proved_somehow(self, leaf: int, column: str) -> Proof:
-        """The proof that a column is safe, whatever the result and the cuts; else for cuts where steps of a function begin, or for a result
-        of which a limit without an order cuts nothing.
+        """The proof that a column is safe, whatever the result and the cuts; else for cuts where steps of a function begin, for a sketch of
+        all rows of a limit above it, or for a result of which a limit without an order cuts nothing.
 
         :raises NotSafe: there is none; of all it says why not whatever the result and the cuts.
         """
@@ -171,6 +175,10 @@ class Question:
             if self.steps:
                 with suppress(NotSafe):
                     return self._proved(leaf, column, steps=self.steps)
+            ordered = lowest_limit(self.plan, leaf)
+            if ordered is not None:
+                with suppress(NotSafe):
+                    return self._proved_at(ordered, leaf, column)
             limit = last_limit(self.plan)
             if limit is None or error.node is not limit:
                 raise
@@ -190,6 +198,21 @@ class Question:
             proof = Proof(self.formulas.again(), copies, leaf, self.bounds, self.keys, self.timeout_ms, uncut=uncut, steps_of=steps or {})
             relate(self.plan, Above(), proof)
             return proof
+
+    def _proved_at(self, limit: o.Limit, leaf: int, column: str) -> Proof:
+        """The proof that over a sketch of all rows in a limit's places the limit gives just the rows of the plain run, so that what is
+        above it has the same to do.
+
+        :raises NotSafe: there is none.
+        """
+        require_same_rows(self.plan, limit, leaf)
+        with ONE_AT_A_TIME:
+            copies, formulas = self._copies(leaf, column), self.formulas.again()
+            proof = Proof(formulas, copies, leaf, self.bounds, self.keys, self.timeout_ms, steps_of=self.steps, at_limit=limit)
+            relate(replace(limit, count=places(limit), offset=0), Above(in_every=False), proof)
+        if limit.offset and proof.ties:
+            raise NotSafe("limit", limit, "rows may tie where the offset ends")
+        return proof
 
     @cached_property
     def steps(self) -> Steps:

@@ -60,6 +60,8 @@ class Proof:
     steps_of: Mapping[int, tuple[tuple[e.Expression, str], ...]] = field(default_factory=dict)
     """By column the functions of the plan that go up in steps over it, with the names of the steps, where the cuts may be asked to be where
     steps begin (`steps`)."""
+    at_limit: o.Limit | None = None
+    """The limit of all of whose rows the sketch is, if it is not of the result's."""
     aligned: set[str] = field(default_factory=set)
     """The steps that the cuts must be aligned with, as has turned out."""
     ties: bool = False

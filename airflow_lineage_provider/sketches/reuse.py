@@ -5,8 +5,8 @@ Take any row of the new result, and any one source row behind it at each source:
 rows the new instance's conditions hold. If the old instance's conditions follow, the same rows are on the way to a row of the old result.
 What an aggregation gives may differ between the two (it is *changed*, as if the new instance were a run over a sketch of the old one): what
 is known of it depends on whether each row of a group of the new instance is in the old one's group (it is a part of that), and the other
-way round (then both groups are one). The paper has no rule for limits; here they cut the same rows, and the new one no more of them: above
-one that takes fewer, a group is a part of the old instance's.
+way round (then both groups are one). The paper has no rule for limits; here they cut the same rows, and the new one none but those of the
+old one: above one that takes fewer, a group is a part of the old instance's.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from airflow_lineage_provider.sketches.proof import Proof
 from airflow_lineage_provider.sketches.solver import TIMEOUT_MS
 from airflow_lineage_provider.sketches.statistics import Bounds, source_facts, texts_of
 from airflow_lineage_provider.sketches.template import Binding, with_binding
+from airflow_lineage_provider.sketches.ties import places
 
 
 def why_not_reused(pipeline: Pipeline, binding: Binding, *, bounds: Bounds | None = None, timeout_ms: int = TIMEOUT_MS) -> str:
@@ -178,7 +179,7 @@ class _Containment:
     def _cut(self, new: o.Limit, old: o.Limit) -> list[_Group]:
         if new.child != old.child and not self._are_same_rows(new.child, old.child):
             raise _NotContained(f"a limit cuts other rows: {operator_text(new)}")
-        if new.offset or old.offset or (old.count is not None and (new.count is None or new.count > old.count)):
+        if new.offset < old.offset or (old.count is not None and (new.count is None or places(new) > places(old))):
             raise _NotContained(f"a limit takes more rows: {operator_text(new)}")
         self.cut += 1
         return []

@@ -1,5 +1,5 @@
-"""Limits whose order leaves ties: whether over one sketch, of one version of the sources, the limit could cut otherwise; and of which
-sources sketches are of one run or none.
+"""Limits whose order leaves ties: whether over one sketch, of one version of the sources, the limit could cut otherwise; of which
+sources sketches are of one run or none; and the rows in a limit's places, of which a sketch is taken where rows are dropped above it.
 
 Of rows that tie at a limit any may stay. The rows of the result that a sketch was taken of are there over the sketch as they were, and no
 other row is better than in the plain run (`order`); so the limit cuts the same rows, unless others tie with the last of them *over the
@@ -8,6 +8,8 @@ columns, which SQL does not do.)
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
@@ -28,6 +30,23 @@ def limit_to_count(plan: o.Plan, leaf: int) -> o.Limit | None:
         return None
     limits = [node for node in above if isinstance(node, o.Limit)]
     return limits[0] if len(limits) == 1 and limits[0].count is not None and _sort_of(limits[0]) is not None else None
+
+
+def lowest_limit(plan: o.Plan, leaf: int) -> o.Limit | None:
+    """The limit with an order next above a leaf, if every row of the leaf that the plan reads goes through it."""
+    above = [node for node in operators(plan) if isinstance(node, o.Limit) and _reads(operators(node), leaf)]
+    lowest = [node for node in above if not any(other is not node and _within(other, node) for other in above)]
+    if len(lowest) != 1 or lowest[0].count is None or _sort_of(lowest[0]) is None:
+        return None
+    return lowest[0] if _reads(operators(lowest[0]), leaf) == _reads(all_operators(plan), leaf) else None
+
+
+def _reads(nodes: Iterable[o.Plan], leaf: int) -> int:
+    return sum(isinstance(node, o.Source) and node.leaf == leaf for node in nodes)
+
+
+def _within(node: o.Plan, other: o.Plan) -> bool:
+    return any(node is one for one in operators(other))
 
 
 def cut_together(plan: o.Plan) -> tuple[frozenset[int], ...]:
@@ -55,21 +74,35 @@ def _sort_of(limit: o.Limit) -> o.Sort | None:
     return node if isinstance(node, o.Sort) and node.is_global else None
 
 
-def rows_in_place(limit: o.Limit) -> o.Plan:
-    """How many rows are in the limit's places: as many as it takes, or fewer where there are no more, or more where some tie with the last.
+def places(limit: o.Limit) -> int:
+    """How many rows a limit looks at: those that it takes, and those that it skips before them."""
+    assert limit.count is not None
+    return limit.count + limit.offset
 
-    Before: ``limit 3 (sort a (T))``. After: ``α; count(1) (σ rank ≤ 3 (window rank() by a (T)))``.
+
+def placed_rows(limit: o.Limit) -> o.Plan:
+    """The rows in the limit's places, with their ranks: as many as there are places, or fewer where there are no more, or more where some
+    tie with the last. Each is made of itself.
+
+    Before: ``limit 3 (sort a (T))``. After: ``σ rank ≤ 3 (window rank() by a (T))``.
     """
     sort = _sort_of(limit)
     assert sort is not None
-    fresh = FreshAttributes(limit)
-    rank, number = fresh.attribute("rank", "int", nullable=False), fresh.attribute("rows", "bigint", nullable=False)
+    rank = FreshAttributes(limit).attribute("rank", "int", nullable=False)
     ranked = o.Window(
-        child=sort.child, partition=(), order=sort.order,
+        child=sort.child, partition=(), order=sort.order, limits=True,
         functions=(e.Alias(child=e.WindowFunction(function="rank", arguments=(), type="int", frame=_UP_TO_HERE), attribute=rank),),
     )  # fmt: skip
-    last = e.Literal(value=str(limit.count), type="int")
-    placed = o.Filter(child=ranked, condition=e.Call(function="<=", arguments=(rank, last), type="boolean"))
-    one = e.Literal(value="1", type="int")
-    count = e.AggregateCall(function="count", arguments=(one,), type="bigint")
+    last = e.Literal(value=str(places(limit)), type="int")
+    return o.Filter(child=ranked, condition=e.Call(function="<=", arguments=(rank, last), type="boolean"))
+
+
+def rows_in_place(limit: o.Limit) -> o.Plan:
+    """How many these are.
+
+    Before: ``limit 3 (sort a (T))``. After: ``α; count(1) (σ rank ≤ 3 (window rank() by a (T)))``.
+    """
+    placed = placed_rows(limit)
+    number = FreshAttributes(placed).attribute("rows", "bigint", nullable=False)
+    count = e.AggregateCall(function="count", arguments=(e.Literal(value="1", type="int"),), type="bigint")
     return o.Aggregate(child=placed, keys=(), columns=(e.Alias(child=count, attribute=number),))

@@ -57,6 +57,13 @@ SAFE = {
         WHERE c_segment = 'BUILDING' AND c_custkey = o_custkey AND l_orderkey = o_orderkey
         GROUP BY l_orderkey, o_status ORDER BY revenue DESC LIMIT 10""",
     "the first in a total order": "SELECT o_price, o_orderkey FROM orders WHERE o_status = 'F' ORDER BY o_price DESC, o_orderkey LIMIT 5",
+    "a selection above a limit":
+        "SELECT * FROM (SELECT o_orderkey, o_price FROM orders ORDER BY o_price, o_orderkey LIMIT 20) WHERE o_orderkey > 300",
+    "some of the best customers": """
+        SELECT * FROM (
+            SELECT o_custkey, sum(o_price) AS s FROM orders WHERE o_price > 0 GROUP BY o_custkey ORDER BY s DESC, o_custkey LIMIT 6)
+        WHERE o_custkey % 2 = 0""",
+    "an offset": "SELECT o_price, o_orderkey FROM orders WHERE o_status = 'F' ORDER BY o_price DESC, o_orderkey LIMIT 5 OFFSET 3",
     "the best of each": """
         SELECT * FROM (SELECT o_custkey, o_orderkey, max(o_price) OVER (PARTITION BY o_custkey) AS best FROM orders)
         WHERE best > 495""",
@@ -76,9 +83,9 @@ REFUSED = {
         "SELECT * FROM orders WHERE o_price > 100 LIMIT 5",
         "it is safe only for a result of fewer than 5 rows, of which the limit cuts none, and this one has 5",
     ),
-    "a selection above a limit": (
-        "SELECT * FROM (SELECT o_orderkey, o_price FROM orders ORDER BY o_price, o_orderkey LIMIT 20) WHERE o_orderkey > 300",
-        "rows of the limit that are dropped above it",
+    "a selection above a limit where rows tie": (
+        "SELECT * FROM (SELECT o_orderkey, o_status FROM orders ORDER BY o_status LIMIT 20) WHERE o_orderkey > 300",
+        "are in its first 20 places, and another run may take others",
     ),
     "a count of all": ("SELECT count(*) AS n FROM orders HAVING count(*) < 10", "safe only for a result that has rows"),
     "a random value": ("SELECT * FROM orders WHERE rand(3) < 0.1", "may give something else each time"),
@@ -334,6 +341,25 @@ def test_a_day_that_is_computed_is_a_constant(spark: SparkSession, lineage: Line
         run = lineage.run(sql, name="days", params=params, sketches="use", verify_sketches=True)
         assert [one.state for one in run.sketches] == [state], run.sketches
         assert bag(run.result) == bag(spark.sql(sql, params))
+
+
+def test_a_day_that_a_task_renders_is_a_constant(spark: SparkSession, lineage: Lineage, tmp_path: Path) -> None:
+    """``{{ ds }}`` in a text, as Airflow renders it before the run: another day is another instance of the same template."""
+    from jinja2 import Template
+
+    place = str(tmp_path / "days")
+    spark.range(90).selectExpr("id", "date_add(DATE'2025-09-05', CAST(id AS INT)) AS day").coalesce(1).write.parquet(place)
+    text = f"SELECT id FROM parquet.`{place}` WHERE day >= date_sub(DATE'{{{{ ds }}}}', 7)"
+
+    def rendered(ds: str) -> str:
+        return str(Template(text).render(ds=ds))
+
+    run = lineage.run(rendered("2025-11-20"), name="rendered", sketches="capture", sketch_on={"days": "day"})
+    assert [one.state for one in run.sketches] == ["captured"], run.sketches
+    for ds, state in (("2025-11-20", "used"), ("2025-11-25", "used"), ("2025-11-19", "unused")):
+        again = lineage.run(rendered(ds), name="rendered", sketches="use", verify_sketches=True)
+        assert [one.state for one in again.sketches] == [state], again.sketches
+        assert bag(again.result) == bag(spark.sql(rendered(ds)))
 
 
 def test_rows_that_tie_at_a_limit(spark: SparkSession, lineage: Lineage) -> None:

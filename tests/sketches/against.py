@@ -37,6 +37,7 @@ class Counted:
     tied: int = 0
     skipped: int = 0
     aligned: int = 0
+    at_limit: int = 0
     rules: Counter[str] = field(default_factory=Counter)
     violations: list[str] = field(default_factory=list)
 
@@ -81,13 +82,14 @@ def compared(node: q.Node, given: dict[str, q.Data], safe: SafeColumn, random: R
         return
     for drawn_partition in partitions(random, data, safe.column):
         partition = with_steps(drawn_partition, safe)
-        least = accurate(rows, name, data, safe.column, partition)
+        least = accurate(tied.behind(node, given, safe, rows), name, data, safe.column, partition)
         more = frozenset(one for one in range(partition.count) if random.random() < 0.3)
         for fragments in {least, least | more}:
             part = over_sketch(data, safe.column, partition, fragments)
             if len(part.rows) == len(data.rows):
                 continue
             counted.checks += 1
+            counted.at_limit += safe.at_limit
             try:
                 found = values_of(evaluate.rows(node, {**given, name: part}))
             except Ambiguous:
@@ -146,9 +148,12 @@ def is_alike_each_time(node: q.Node, leaves: dict[str, q.Data], leaf: int) -> bo
 def compared_where_rows_tie(node: q.Node, leaves: dict[str, q.Data], safe: SafeColumn, random: Random, counted: Counted) -> Iterator[str]:
     """The sketches of a run's result in which no others tie with the last row, and over which another run gives other rows."""
     name = next(one for one in leaves if one.endswith(f"@{safe.leaf}"))
-    data, rows = leaves[name], evaluate.rows(node, tied.in_other_order(random, leaves))
+    first = tied.in_other_order(random, leaves)
+    data, rows = leaves[name], evaluate.rows(node, first)
+    if safe.at_limit and tied.in_places(tied.lowest(node, safe.leaf), leaves)[1]:
+        return  # none is kept
     for partition in partitions(random, data, safe.column):
-        least = accurate(rows, name, data, safe.column, partition)
+        least = accurate(tied.behind(node, first, safe, rows), name, data, safe.column, partition)
         part = {**leaves, name: over_sketch(data, safe.column, partition, least)}
         if len(part[name].rows) == len(data.rows) or safe.why_not_of(len(rows)) or not tied.in_place(node, safe.leaf, part):
             continue

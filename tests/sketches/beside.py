@@ -16,7 +16,7 @@ from tests.oracle.row import Ambiguous, Row
 from tests.sketches.against import accurate, drawn, is_alike_each_time, judged, over_sketch, partitions, values_of
 from tests.sketches.drawn import Drawer
 from tests.sketches.planned import planned
-from tests.sketches.tied import any_that_tie, in_other_order
+from tests.sketches.tied import any_that_tie, behind, in_other_order
 
 RUNS = 2
 Leaves = dict[str, q.Data]
@@ -28,7 +28,12 @@ def leaf_of(name: str) -> int:
 
 
 def read_through(
-    random: Random, leaves: Leaves, runs: list[list[Row]], together: Collection[frozenset[int]], columns: Mapping[int, str]
+    random: Random,
+    node: q.Node,
+    leaves: Leaves,
+    runs: list[tuple[Leaves, list[Row]]],
+    together: Collection[frozenset[int]],
+    columns: Mapping[int, SafeColumn],
 ) -> tuple[Leaves, bool]:
     """The tables as a run reads them through sketches of these columns, those of a set of leaves of one of the earlier runs; and whether
     they are of several runs, and leave rows of several tables out."""
@@ -36,9 +41,10 @@ def read_through(
     for leaves_of_one in together:
         number = random.randrange(len(runs))
         for name in (one for one in leaves if leaf_of(one) in leaves_of_one and leaf_of(one) in columns):
-            column, data = columns[leaf_of(name)], leaves[name]
+            safe, data, (read, rows) = columns[leaf_of(name)], leaves[name], runs[number]
+            column = safe.column
             partition = random.choice(list(partitions(random, data, column)))
-            least = accurate(runs[number], name, data, column, partition)
+            least = accurate(behind(node, read, safe, rows), name, data, column, partition)
             more = frozenset(one for one in range(partition.count) if random.random() < 0.05)
             found[name] = over_sketch(data, column, partition, least | more)
             of |= {number} if len(found[name].rows) < len(data.rows) else set()
@@ -48,18 +54,20 @@ def read_through(
 def compared(node: q.Node, leaves: Leaves, safe: Mapping[int, list[SafeColumn]], random: Random, told: Counter[str]) -> Iterator[str]:
     """The sketches over which the query gives other rows."""
     together = cut_together(planned(node, leaves))
-    runs = [evaluate.rows(node, in_other_order(random, leaves)) for _ in range(RUNS)]
-    expected = values_of(runs[0])
-    if any(values_of(one) != expected for one in runs):
+    orders = [in_other_order(random, leaves) for _ in range(RUNS)]
+    runs = [(read, evaluate.rows(node, read)) for read in orders]
+    expected = values_of(runs[0][1])
+    if any(values_of(rows) != expected for _, rows in runs):
         raise Ambiguous
     for _ in range(4):
-        columns = {leaf: random.choice(some).column for leaf, some in safe.items() if random.random() < 0.9}
-        part, of_several = read_through(random, leaves, runs, together, columns)
+        columns = {leaf: random.choice(some) for leaf, some in safe.items() if random.random() < 0.9}
+        part, of_several = read_through(random, node, leaves, runs, together, columns)
         left_out = sum(len(part[name].rows) < len(leaves[name].rows) for name in leaves)
         if left_out < 2:
             continue
         told["checks"] += 1
         told["of several runs"] += of_several
+        told["at a limit"] += any(one.at_limit for one in columns.values())
         found = values_of(evaluate.rows(node, in_other_order(random, part)))
         if found != expected:
             yield f"{columns}\n{node}\n{leaves}\nread {part}: {found} and not {expected}"

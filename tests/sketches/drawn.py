@@ -143,6 +143,19 @@ class Drawer:
         grouped = q.Aggregate(child, (q.Col(self.random.choice(columns)),) if columns else (), (self.call(child),))
         return q.Filter(grouped, self.comparison(q.Col(len(grouped.keys)), grouped))
 
+    def some_of_first(self, depth: int) -> q.Node:
+        """What drops rows of a limit, or its groups."""
+        first = self.top(max(1, depth - 1))
+        match self.random.choice(("selection", "groups", "partners")):
+            case "selection":
+                return q.Filter(first, self.condition(first))
+            case "partners":
+                right = self.node(0)
+                return q.Join("inner", first, right, self.across(first, right))
+        columns = [at for at, one in enumerate(self.types(first)) if one in ("int", "string")]
+        grouped = q.Aggregate(first, tuple(map(q.Col, self.random.sample(columns, min(1, len(columns))))), (self.call(first),))
+        return q.Filter(grouped, self.comparison(q.Col(len(grouped.keys)), grouped))
+
     def join(self, depth: int) -> q.Node:
         left, right = self.node(depth - 1), self.node(self.random.choice((0, 0, 1)))
         return q.Join("inner", left, right, self.across(left, right))

@@ -61,3 +61,9 @@ def test_grouped_by_steps_a_safe_column_loses_nothing(block: int) -> None:
 def test_grouped_by_sets_a_safe_column_loses_nothing(block: int) -> None:
     counted = of_a_kind(Drawer.by_sets, block)
     assert counted.rules["group"] >= 0.1 * counted.plans
+
+
+@pytest.mark.parametrize("block", FEWER_BLOCKS)
+def test_below_a_limit_a_safe_column_loses_nothing(block: int) -> None:
+    counted = of_a_kind(Drawer.some_of_first, block)
+    assert counted.at_limit > 0

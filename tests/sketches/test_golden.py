@@ -131,12 +131,16 @@ F = Partition(type="bigint", cuts=(2, 3))
 
 
 def test_a_limit_below_a_selection() -> None:
-    """E1: σ_{x>5}(τ_{o,2}): the row that is dropped above the limit is not in the sketch, and another takes its place."""
+    """E1: σ_{x>5}(τ_{o,2}): the row that is dropped above the limit is not in the sketch, and another takes its place; so the sketch is of
+    all rows of the limit."""
     tables = {"t": table("o x f", (1, 3, 1), (2, 9, 2), (3, 8, 2))}
     first = q.TopK(q.Project(q.Table("t"), (q.Col(1), q.Col(2))), 2)
     node = q.Filter(first, q.Op("<", (q.Lit(5, "int"), q.Col(1))))
     assert forced(node, tables, "t", "f", F) == ({(2, 9)}, {(2, 9), (3, 8)})
-    assert {one.rule for one in verdicts(node, tables).values()} == {"limit"}
+    assert {(one.safe, one.at_limit, one.rule) for one in verdicts(node, tables).values()} == {(True, True, "limit")}
+    (leaf,) = apart(node, tables)[1].values()
+    assert accurate(evaluate.rows(first, tables), "t", tables["t"], "f", F) == frozenset({0, 1})
+    assert {row.values for row in evaluate.rows(node, {"t": over_sketch(leaf, "f", F, frozenset({0, 1}))})} == {(2, 9)}
     assert all(one.safe for one in verdicts(first, tables).values())
 
 

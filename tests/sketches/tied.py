@@ -45,16 +45,35 @@ def _is_leaf(node: q.Node, leaf: int) -> bool:
     return isinstance(node, q.Table) and node.name.endswith(f"@{leaf}")
 
 
+def lowest(node: q.Node, leaf: int) -> q.TopK:
+    """The limit next above a leaf."""
+    above = limits_above(node, leaf)
+    return next(one for one in above if not any(other is not one and other in q.nodes(one) for other in above))
+
+
+def in_places(limit: q.TopK, leaves: Leaves) -> tuple[list[Row], bool]:
+    """The rows in a limit's places, with all that tie with the last of them, and whether others do."""
+    found, places = evaluate.ordered(evaluate.rows(limit.child, leaves), limit.descending, limit.by), limit.skip + limit.count
+    there = [*found[:places], *(row for row in found[places:] if _place(row, limit) == _place(found[places - 1], limit))]
+    return there, len(there) > places
+
+
+def behind(node: q.Node, leaves: Leaves, safe: SafeColumn, rows: list[Row]) -> list[Row]:
+    """The rows that a sketch is taken of, where these are the result's."""
+    return in_places(lowest(node, safe.leaf), leaves)[0] if safe.at_limit else rows
+
+
 def missed(node: q.Node, leaves: Leaves, verdicts: list[SafeColumn]) -> Iterator[str]:
     """The columns of which the prover says that no rows tie above them, where rows do that are not the same."""
     for one in verdicts:
         if not one.safe or one.ties or one.needs_fewer is not None:
             continue
-        for limit in limits_above(node, one.leaf):
+        for limit in [lowest(node, one.leaf)] if one.at_limit else limits_above(node, one.leaf):
             found = evaluate.ordered(evaluate.rows(limit.child, leaves), limit.descending, limit.by)
-            pair = found[limit.count - 1 : limit.count + 1]
-            if len(pair) == 2 and _place(pair[0], limit) == _place(pair[1], limit) and len(_alike(found, pair[0], limit)) > 1:
-                yield f"a tie is missed: {one}\n{node}\n{leaves}\n{pair}"
+            for last in {limit.skip, limit.skip + limit.count} - {0}:
+                pair = found[last - 1 : last + 1]
+                if len(pair) == 2 and _place(pair[0], limit) == _place(pair[1], limit) and len(_alike(found, pair[0], limit)) > 1:
+                    yield f"a tie is missed: {one}\n{node}\n{leaves}\n{pair}"
 
 
 def _place(row: Row, limit: q.TopK) -> tuple[object, ...]:

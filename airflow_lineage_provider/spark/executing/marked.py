@@ -39,12 +39,17 @@ def fragments_carried(execution: Execution, marks: Sequence[Mark], how: Numberin
         raise MarksLost("the run's rows are not kept any more")
     try:
         with under_settings(execution.spark, execution.conf), apply_conf(execution.spark, PARSER):
-            found = frozenset[int]().union(*(_united(execution.marked, mark, how) for mark in marks))
+            found = fragments_in(execution.marked, marks, how)
     except (Py4JError, PySparkException) as problem:
         raise MarksLost(f"what the rows carried could not be read: {first_line(problem)}") from problem
     if lost_executors(execution.spark) - execution.lost_before:
         raise MarksLost("an executor was lost, and with it what its rows carried")
     return found
+
+
+def fragments_in(frame: DataFrame, marks: Sequence[Mark], how: Numbering) -> frozenset[int]:
+    """The fragments that the rows of a frame carry. It is to be read under the default rules for SQL text."""
+    return frozenset[int]().union(*(_united(frame, mark, how) for mark in marks))
 
 
 def _united(frame: DataFrame, mark: Mark, how: Numbering) -> frozenset[int]:
