@@ -90,16 +90,17 @@ class LineageOfRows(ABC):
         ``rows``, or ``at``, are rows of the result as `explain` takes them, at most ``max_rows`` (`settings.target_limit`). ``table`` names
         a source table of this run, as `why_not` does; without it the answer has every one, by name. Other runs are not traced through,
         reasons are not read, and nothing is written into the store. ``subqueries`` is as of `explain`. Without ``lazy`` captured lineage
-        answers (`Run.capture`), or nobody. The rows of a table that was captured for conditions on them (`CaptureTable`) are read when they
-        are first needed, and what is raised for reading them is raised then. ``params`` gives secret parameters of the run again.
+        answers (`Run.capture`), or nobody. ``params`` gives secret parameters of the run again.
+
+        The source rows are known by their keys then, which tell how many there are (`LineageRows.count`) and which (`rids`, `per_target`).
+        They are read when they are first needed, and what is raised for reading them is raised then.
 
         :raises InvalidTarget, EmptyTarget, TargetTooLarge, ResultNotStored: the rows, or the table, cannot be meant so.
-        :raises AnswerTooLarge: there are more source rows than `settings.source_limit`.
+        :raises AnswerTooLarge: when they are read: there are more source rows than `settings.source_limit`.
         :raises NotCaptured: without ``lazy``, what was not captured. (Which rows are meant is found all the same.)
         :raises SparkRequired: a part of the answer needs Spark, and there is no session.
         :raises RunNotComplete: the run failed, was dropped, or is still going.
         """
-        from airflow_lineage_provider.deriving.lineage_rows import rows_behind
         from airflow_lineage_provider.deriving.unread import UnreadBehind, divided_tables
 
         check_options({"table": table, "max_rows": max_rows, "lazy": lazy, "subqueries": subqueries, "params": params})
@@ -108,11 +109,9 @@ class LineageOfRows(ABC):
         def ask(question: Callable[[AskedRun], Any]) -> Any:
             return self._asking.answered("backward,", params, progress, lambda run: question(replace(run, subqueries=subqueries)))
 
-        if divided := divided_tables(self._asking.record, self.plan, table):
-            names = meant_tables(table, tables_of(self.plan))
-            found = UnreadBehind(ask=ask, divided=divided, plan=self.plan, summary=self.summary, limit=most, lazy=lazy).of(rows, at, names)
-        else:
-            found = ask(lambda run: rows_behind(run, rows, table, at=at, summary=self.summary, limit=most, lazy=lazy))
+        divided, names = divided_tables(self._asking.record, self.plan, table), meant_tables(table, tables_of(self.plan))
+        unread = UnreadBehind(ask=ask, divided=divided, plan=self.plan, summary=self.summary, limit=most, lazy=lazy)
+        found = unread.of(rows, at, names)
         return found if table is None else next(iter(found.values()))
 
     def witnesses(
@@ -276,6 +275,7 @@ class LineageOfRows(ABC):
         from airflow_lineage_provider.answers.lineage_rows import LineageRows
         from airflow_lineage_provider.answers.linked_later import LinkedLater
         from airflow_lineage_provider.deriving.lineage_rows import rows_from
+        from airflow_lineage_provider.deriving.numbering import result_numbering
 
         check_options({"table": table, "max_rows": max_rows, "across": across, "lazy": lazy, "subqueries": subqueries, "params": params})
         check_options({"save": save, "context": context})
@@ -301,6 +301,8 @@ class LineageOfRows(ABC):
         found = self._asking.answered_onward("forward,", params, progress, followed)
         if save:
             return self._asking.kept(found, context)
+        if isinstance(found, LineageRows):
+            found = found.replaced(numbering=result_numbering(partial(self._asking.answered, "forward,", params, progress)))
         return LinkedLater.of(found, linked) if isinstance(found, LineageRows) and not found.is_linked else found
 
     def linked(
@@ -328,12 +330,14 @@ class LineageOfRows(ABC):
         :raises UnsupportedOperator, TracingError: as `forward`. :raises RunNotComplete: one failed, was dropped, or is still going.
         """
         from airflow_lineage_provider.deriving.linked import linked_rows, shared_table
+        from airflow_lineage_provider.deriving.numbering import result_numbering
 
         check_options({"table": table, "max_rows": max_rows, "lazy": lazy, "params": params})
         most = settings.target_limit() if max_rows is None else max_rows
         shared = shared_table(self.plan, other.plan, table)
         ask, ask_other = (partial(one._asking.answered, "linking", params, progress) for one in (self, other))
-        return linked_rows(ask, ask_other, shared, rows, at=at, summary=other.summary, limit=most, lazy=lazy)
+        found = linked_rows(ask, ask_other, shared, rows, at=at, summary=other.summary, limit=most, lazy=lazy)
+        return found.replaced(numbering=result_numbering(ask_other))
 
     def impact(
         self,

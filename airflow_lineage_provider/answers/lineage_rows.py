@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from airflow_lineage_provider.answers.known_keys import by_asked
+from airflow_lineage_provider.errors import NotCaptured
+
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pandas as pd
     import pyarrow as pa
     from rich.console import Console
@@ -67,7 +72,7 @@ class LineageRows(ShownAsPage):
     many rows were asked about, and ``asked_table`` the source table that they are of (empty: they are rows of the result); of an answer
     that is not ``is_linked`` neither ``links`` nor ``asked_rows`` is known. ``numbers`` are those of rows of the result, as `Run.numbered`
     takes them; ``keys`` the lineage keys of rows of a source table. ``id`` finds a kept answer again (`Lineage.answer`); empty where it was
-    not kept. ``carried`` is as of `Explanation`.
+    not kept. ``carried`` is as of `Explanation`; ``numbering`` numbers rows by their keys (`rids`).
     """
 
     run: RunSummary
@@ -86,6 +91,7 @@ class LineageRows(ShownAsPage):
     id: str = ""
     is_linked: bool = True
     carried: Carried | None = field(default=None, compare=False)
+    numbering: Callable[[pa.Table], npt.NDArray[np.int64]] | None = field(default=None, compare=False)
 
     def __len__(self) -> int:
         return int(self.rows.num_rows)
@@ -105,6 +111,36 @@ class LineageRows(ShownAsPage):
     def count(self) -> int:
         """How many rows there are."""
         return len(self)
+
+    @property
+    def rids(self) -> npt.NDArray[np.int64]:
+        """The numbers of the rows, each once, ascending: of rows of a result their positions, as ``at`` takes them; of source rows their
+        numbers in the version of the table that the run read, from 0, which are the same in every run that read it.
+
+        :raises NotCaptured: nothing numbers the rows: they are known by their values, and their lineage was not captured; or the answer was
+            kept. :raises SourceUnavailable: the table is another now, and its lineage was not captured.
+        """
+        import numpy as np
+
+        return np.unique(self._rids)
+
+    @property
+    def per_target(self) -> pa.LargeListArray:
+        """For each row that was asked about, in their order, the numbers (`rids`) of the rows that answer to it, ascending.
+
+        :raises NotCaptured, SourceUnavailable: as `rids`.
+        """
+        asked, row = (self.links.column(name).to_numpy() for name in ("asked", "row"))
+        return by_asked(asked, self._rids[row], self.asked_rows)
+
+    @property
+    def _rids(self) -> npt.NDArray[np.int64]:
+        """The numbers of the rows, in their order."""
+        import pyarrow as pa
+
+        if self.numbering is None:
+            raise NotCaptured(f"nothing numbers these rows of {self.table}: ask for them anew, by Run.backward or Run.forward")
+        return self.numbering(pa.table({"key_0": pa.array(self.numbers, pa.int64())}) if self.keys is None else self.keys)
 
     def to_arrow(self, limit: int | None = None) -> pa.Table:
         """The rows, at most ``limit`` of them, as an Arrow table."""

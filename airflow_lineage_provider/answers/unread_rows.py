@@ -1,4 +1,4 @@
-"""Rows that lineage leads to, not read yet: conditions on them are asked of what was captured, and leave most of them unread."""
+"""Rows that lineage leads to, not read yet: their keys tell how many there are and which; conditions on them leave most of them unread."""
 
 from __future__ import annotations
 
@@ -7,17 +7,43 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from airflow_lineage_provider.answers.consumed_rows import listed_expressions
+from airflow_lineage_provider.answers.known_keys import KnownKeys, by_asked
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
+from airflow_lineage_provider.tracing.maps import distinct_rows
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
 
     from airflow_lineage_provider.answers.explanation import RunSummary
     from airflow_lineage_provider.plan.guarantees import Guarantee
+    from airflow_lineage_provider.reasons.discretion import Carried
 
 
 class Reading(Protocol):
-    """What reads the rows of a table that meet a condition (empty: all), with values for its parameters."""
+    """What reads the rows of a table that meet a condition (empty: all), with values for its parameters.
+
+    ``is_divided``: whether their lineage was captured for conditions on them, so that one leaves rows unread.
+    """
+
+    @property
+    def is_divided(self) -> bool: ...
+
+    def known(self) -> KnownKeys:
+        """The keys of all of them."""
+        ...
+
+    def rids(self, keys: pa.Table) -> npt.NDArray[np.int64]:
+        """The numbers of rows with these keys.
+
+        :raises NotCaptured, SourceUnavailable: nothing numbers them.
+        """
+        ...
+
+    def first(self, limit: int) -> LineageRows | None:
+        """So many of them, the first in the order in which all are read; None where not all are there as they were read."""
+        ...
 
     def rows(self, condition: str, params: Mapping[str, Any]) -> LineageRows:
         """The rows that meet it, and maybe others."""
@@ -33,10 +59,12 @@ class Reading(Protocol):
 
 
 class UnreadRows(LineageRows):
-    """Rows of a table of which lineage was captured for conditions on them (`CaptureTable`): read when they are first needed.
+    """Rows of a source table behind rows of a result, read when they are first needed.
 
-    `where` reads nothing yet; of its rows those alone are read that may meet its condition, where that is seen. `aggregate` looks up what a
-    `Cube` has. ``engine`` says how either was answered. Whatever else is asked of these rows reads all of them, once.
+    `count`, `rids`, `per_target`, ``asked_rows`` and ``engine`` are told by the rows' keys, and `to_arrow` of a few reads these few. Of
+    rows whose lineage was captured for conditions on them (`CaptureTable`) `where` reads nothing yet, and then those alone that may meet
+    it, where that is seen; `aggregate` looks up what a `Cube` has; ``engine`` says how either was answered. Whatever else is asked of
+    these rows reads all of them, once.
     """
 
     def __init__(
@@ -59,6 +87,32 @@ class UnreadRows(LineageRows):
     def _is_read(self) -> bool:
         return "_whole" in vars(self)
 
+    @cached_property
+    def _known(self) -> KnownKeys | None:
+        """Their keys; None where only the rows themselves tell which meet the condition."""
+        return None if self._condition else self._read.known()
+
+    @property
+    def count(self) -> int:
+        """How many rows there are. By their keys, where these tell rows apart: so many stood behind in the run."""
+        known = self._known
+        if known is None or not known.is_of_one_row:
+            return self._whole.count
+        return int(distinct_rows(known.of_rows).num_rows)
+
+    @property
+    def per_target(self) -> pa.LargeListArray:
+        """As of `LineageRows`."""
+        known = self._known
+        if known is None:
+            return self._whole.per_target
+        return by_asked(known.tags, self._rids, known.asked_rows)
+
+    @property
+    def _rids(self) -> npt.NDArray[np.int64]:
+        known = self._known
+        return self._read.rids(self._whole.keys if known is None else known.of_rows)
+
     @property
     def rows(self) -> pa.Table:
         """All of them."""
@@ -77,7 +131,8 @@ class UnreadRows(LineageRows):
     @property
     def engine(self) -> str:
         """Who gave it."""
-        return self._whole.engine
+        known = self._known
+        return self._whole.engine if known is None else known.engine
 
     @property
     def stale(self) -> tuple[str, ...]:
@@ -87,7 +142,8 @@ class UnreadRows(LineageRows):
     @property
     def asked_rows(self) -> int:
         """How many rows were asked about."""
-        return self._whole.asked_rows
+        known = self._known
+        return self._whole.asked_rows if known is None else known.asked_rows
 
     @property
     def keys(self) -> pa.Table | None:
@@ -103,12 +159,30 @@ class UnreadRows(LineageRows):
         of = f" where {self._condition}" if self._condition else ""
         return repr(self._whole) if self._is_read else f"<rows of {self.table}{of} for {self.asked}: not read yet>"
 
+    @property
+    def carried(self) -> Carried | None:
+        """As of `Explanation`."""
+        return self._whole.carried
+
+    def replaced(self, **changes: Any) -> LineageRows:
+        """The same, read, with other fields."""
+        return self._whole.replaced(**changes)
+
+    def to_arrow(self, limit: int | None = None) -> pa.Table:
+        """The rows, at most ``limit`` of them, as an Arrow table; of many unread rows those alone are read."""
+        known = self._known if limit is not None and limit > 0 and not self._is_read else None
+        if known is not None and limit is not None and known.is_of_one_row and limit < known.keys.num_rows:
+            found = self._read.first(limit)
+            if found is not None:
+                return found.rows
+        return self._whole.to_arrow(limit)
+
     def where(self, condition: str, /, **params: Any) -> LineageRows:
         """Those of the rows for which a condition holds, as of rows that were read.
 
         :raises InvalidOption, EnvironmentProblem: as of `query`.
         """
-        if self._is_read or self._condition:
+        if self._is_read or self._condition or not self._read.is_divided:
             return self._whole.where(condition, **params)
         self._read.check(condition, params)
         return UnreadRows(run=self.run, asked=self.asked, table=self.table, read=self._read, condition=condition, params=params)
@@ -118,7 +192,7 @@ class UnreadRows(LineageRows):
 
         :raises InvalidOption, EnvironmentProblem: as of `LineageRows.aggregate`.
         """
-        if not self._is_read:
+        if not self._is_read and self._read.is_divided:
             found = self._read.aggregate(listed_expressions(by), listed_expressions(measures), self._condition, self._params)
             if found is not None:
                 return found

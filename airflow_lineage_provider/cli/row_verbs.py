@@ -86,7 +86,17 @@ def _asked(options: Namespace, out: Streams, what: str, question: str, other: st
         asked = {"at": options.at, "table": options.table, "max_rows": options.max_rows, "progress": out.progress}
         further |= {} if getattr(options, "lazy", True) else {"lazy": False}
         further |= {} if getattr(options, "subqueries", "partners") == "partners" else {"subqueries": options.subqueries}
-        return getattr(run, question)(rows, **asked, **further, **secrets_given(options))
+        found = getattr(run, question)(rows, **asked, **further, **secrets_given(options))
+        return _read(found)
+
+
+def _read(found: Any) -> Any:
+    """An answer whose rows are read: what shows it does so when the store is closed."""
+    from airflow_lineage_provider.answers.lineage_rows import LineageRows
+
+    if isinstance(found, dict):
+        return {name: _read(one) for name, one in found.items()}
+    return found.replaced() if isinstance(found, LineageRows) else found
 
 
 def _kept(options: Namespace) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -161,19 +161,19 @@ def _next_size(rows: int, pairs: int) -> int:
     return max(1, min(rows * PAIRS_AT_ONCE // max(pairs, 1), 4 * rows, 1_000_000))
 
 
-def check_unchanged(run: AskedRun) -> None:
-    """What is read again is what the run read.
+def check_unchanged(run: AskedRun, sources: Iterable[RecordedSource] | None = None, what: str = "lineage is captured") -> None:
+    """What is read again, of all sources or of these, is what the run read; ``what`` is done with it.
 
     :raises SourceUnavailable: it is not. :raises SparkRequired: only Spark can tell.
     """
     spark = run.spark.spark if run.spark is not None else None
-    for one in run.recorded.sources.values():
+    for one in run.recorded.sources.values() if sources is None else sources:
         if one.identity.kind == "snapshot":
             continue
         relation = one.source.relation
         found = changed(relation, one.version, spark)
         if found and files_as_read(relation, one.version, spark) is None:
-            raise SourceUnavailable(f"lineage is captured of what run {run.record.id} read, and {relation.name} is another now: {found[0]}")
+            raise SourceUnavailable(f"{what} of what run {run.record.id} read, and {relation.name} is another now: {found[0]}")
 
 
 def _counts(run: AskedRun) -> Mapping[RowSetKey, Counts]:
@@ -185,12 +185,12 @@ def _counts(run: AskedRun) -> Mapping[RowSetKey, Counts]:
     for leaf, source in run.recorded.sources.items():
         if source.identity.kind == "snapshot" and f"source_{leaf}" in run.stored:
             found["source", leaf] = ("numbered", run.store.partitions(run.stored[f"source_{leaf}"]))
-        elif source.identity.kind == "file_position" and (files := _rows_of_files(source)) is not None:
+        elif source.identity.kind == "file_position" and (files := rows_of_files(source)) is not None:
             found["source", leaf] = ("in_files", files)
     return found
 
 
-def _rows_of_files(source: RecordedSource) -> list[tuple[int, int]] | None:
+def rows_of_files(source: RecordedSource) -> list[tuple[int, int]] | None:
     """The hash and the number of rows of each file, in the order of their paths; None where they are not to be had here."""
     found = []
     try:

@@ -8,76 +8,103 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.explanation import RunSummary
+from airflow_lineage_provider.answers.known_keys import KnownKeys
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.deriving.derivation import derivation
-from airflow_lineage_provider.deriving.derive import check_size, chosen_target, linked, result_rows, row_set_of, source_reader
+from airflow_lineage_provider.deriving.derive import check_size, chosen_target, linked, result_rows, row_set_of
 from airflow_lineage_provider.deriving.granular_forward import ByValue, descendants_by_value
 from airflow_lineage_provider.deriving.inverted import descendants, keys_asked
 from airflow_lineage_provider.deriving.links import different, pairs
+from airflow_lineage_provider.deriving.sources import SourceReader
 from airflow_lineage_provider.deriving.stale import worth_of_naming
 from airflow_lineage_provider.deriving.why_not.found_rows import worth_of_copies
 from airflow_lineage_provider.deriving.why_not.question import Asked, asked_of
 from airflow_lineage_provider.errors import AnswerTooLarge
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
-from airflow_lineage_provider.recording import meant_tables, tables_of
-from airflow_lineage_provider.tracing.maps import RESULT, Rows, numbered_rows, tagged_rows
+from airflow_lineage_provider.recording import tables_of
+from airflow_lineage_provider.tracing.maps import RESULT, distinct_rows, numbered_rows, tagged_rows
 from airflow_lineage_provider.tracing.reserved import TAG
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.deriving.derivation import Derivation
     from airflow_lineage_provider.deriving.links import Numbers
     from airflow_lineage_provider.deriving.narrowing import Narrowing
-    from airflow_lineage_provider.recording import RecordedSource
+
+_OF_ONE_ROW = ("file_position", "snapshot")
+"""The keys of which no two rows have the same: a primary key is what somebody says is one."""
 
 
-def rows_behind(
+def keys_behind(
     run: AskedRun,
     target: Any,
-    table: str | None,
+    names: Sequence[str],
     *,
     at: Any = None,
-    summary: RunSummary,
     limit: int,
     lazy: bool = True,
     narrowing: Narrowing | None = None,
-) -> dict[str, LineageRows]:
-    """The rows of a source table, or of each, that stand behind rows of the result; with a ``narrowing`` those that meet it, and maybe
+) -> dict[str, KnownKeys]:
+    """The keys of the rows of source tables that stand behind rows of the result; with a ``narrowing`` of those that meet it, and maybe of
     others.
 
     :raises InvalidTarget, EmptyTarget, TargetTooLarge, ResultNotStored: the rows cannot be meant so.
-    :raises AnswerTooLarge: there are more than one answer may have. :raises SparkRequired: it needs Spark, and there is no session.
+    :raises SparkRequired: it needs Spark, and there is no session.
     :raises NotCaptured: without ``lazy``, what captured lineage does not say.
     """
     chosen, tables = chosen_target(run, target, at, limit), tables_of(run.recorded)
-    names = meant_tables(table, tables)
     with derivation(run, chosen.condition(), lazy=lazy, narrowing=narrowing) as made:
         run.progress("finding the target rows")
         asked = numbered_rows(RESULT, chosen.numbers(made.rows))
         run.progress("tracing")
         behind = {name: made.lineage.between(RESULT, row_set_of(tables[name])).backward(asked) for name in names}
-        check_size({name: rows.each_once() for name, rows in behind.items()}, run.most_sources)
-        behind = {name: replace(rows, guarantee=weakest(made.worth_of(rows), rows.guarantee)) for name, rows in behind.items()}
-        run.progress("reading source rows")
-        return {name: _read(made, name, tables[name], rows, summary, chosen.asked, asked.keys.num_rows) for name, rows in behind.items()}
+        return {
+            name: KnownKeys(
+                keys=rows.keys,
+                guarantee=weakest(made.worth_of(rows), rows.guarantee),
+                engine=rows.engine,
+                asked=chosen.asked,
+                asked_rows=asked.keys.num_rows,
+                is_of_one_row=tables[name][0].identity.kind in _OF_ONE_ROW,
+            )
+            for name, rows in behind.items()
+        }
 
 
-def _read(
-    made: Derivation, name: str, group: Sequence[RecordedSource], behind: Rows, summary: RunSummary, asked: str, asked_rows: int
-) -> LineageRows:
-    started = time.perf_counter()
-    found = source_reader(made).read(group[0], behind.each_once())
+def rows_behind(run: AskedRun, target: Any, *, at: Any, summary: RunSummary, limit: int, lazy: bool = True) -> dict[str, LineageRows]:
+    """The rows of all source tables that stand behind rows of the result.
+
+    :raises AnswerTooLarge: there are more than one answer may have; none was read.
+    :raises InvalidTarget, EmptyTarget, TargetTooLarge, ResultNotStored, SparkRequired, NotCaptured: as `keys_behind`.
+    """
+    found = keys_behind(run, target, [*tables_of(run.recorded)], at=at, limit=limit, lazy=lazy)
+    check_size({name: distinct_rows(one.of_rows) for name, one in found.items()}, run.most_sources)
+    return {name: read_behind(run, name, one, summary) for name, one in found.items()}
+
+
+def read_behind(run: AskedRun, name: str, known: KnownKeys, summary: RunSummary, keys: pa.Table | None = None) -> LineageRows:
+    """The rows of a source table with the keys that are known; with ``keys`` those of them alone.
+
+    :raises AnswerTooLarge: there are more than one answer may have. :raises SparkRequired: only Spark can read them.
+    """
+    started, source = time.perf_counter(), tables_of(run.recorded)[name][0]
+    wanted = distinct_rows(known.of_rows) if keys is None else keys
+    check_size({name: wanted}, run.most_sources)
+    run.progress("reading source rows")
+    found = SourceReader(run.tables, run.stored, dict(run.recorded.plan.conf), run.on_demand, run.kept).read(source, wanted)
     return LineageRows(
         run=summary,
-        asked=asked,
+        asked=known.asked,
         table=name,
         rows=found.table,
-        links=pairs(*linked(behind.keys, found)),
-        guarantee=weakest(found.guarantee, behind.guarantee),
-        engine=behind.engine,
+        links=pairs(*linked(known.keys, found)),
+        guarantee=weakest(found.guarantee, known.guarantee),
+        engine=known.engine,
         stale=found.stale,
-        asked_rows=asked_rows,
+        asked_rows=known.asked_rows,
         keys=found.keys.keys,
         seconds=time.perf_counter() - started,
     )
@@ -100,7 +127,7 @@ def rows_from(
     not known then (`LineageRows.is_linked`).
 
     :raises InvalidTarget, EmptyTarget, TargetTooLarge: the rows cannot be meant so.
-    :raises AnswerTooLarge: there are more than one answer may have. :raises NotCaptured: as `rows_behind`.
+    :raises AnswerTooLarge: there are more than one answer may have. :raises NotCaptured: as `keys_behind`.
     :raises SparkRequired: there is no session, and without one the rows cannot be found, or not be followed.
     :raises UnsupportedOperator, TracingError: what became of the rows cannot be told.
     """

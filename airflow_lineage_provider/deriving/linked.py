@@ -62,7 +62,7 @@ def linked_rows(
     """The rows of the other run's result that descend from the source rows behind rows of the run's.
 
     :raises InvalidTarget, EmptyTarget, TargetTooLarge, ResultNotStored: the rows cannot be meant so.
-    :raises AnswerTooLarge: there are more than one answer may have. :raises NotCaptured: without ``lazy``, as `rows_behind`.
+    :raises AnswerTooLarge: there are more than one answer may have. :raises NotCaptured: without ``lazy``, as `keys_behind`.
     """
     behind: _Behind = ask(lambda run: _behind(run, shared, target, at=at, limit=limit, lazy=lazy))
     found: LineageRows = ask_other(lambda run: _beyond(run, shared, behind, summary, lazy=lazy))

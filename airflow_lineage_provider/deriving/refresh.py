@@ -33,7 +33,7 @@ def refreshed(run: AskedRun, target: Any, *, at: Any, summary: RunSummary, limit
     chosen = chosen_target(run, target, at, limit)
     with derivation(run, chosen.condition()) as made:
         stored = result_rows(made.rows, chosen.numbers(made.rows))
-    behind = rows_behind(run, target, None, at=at, summary=summary, limit=limit, lazy=lazy)
+    behind = rows_behind(run, target, at=at, summary=summary, limit=limit, lazy=lazy)
     run.session.rest()
     run.progress("running the pipeline over its lineage")
     recomputed = rerun({name: one.rows for name, one in behind.items()}, run.udfs, run.recorded, spark)

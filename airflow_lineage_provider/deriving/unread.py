@@ -1,30 +1,35 @@
-"""Rows behind rows of a result that are read when they are needed: of tables whose lineage was captured for conditions on them."""
+"""Rows behind rows of a result that are read when they are needed, or a condition on them is known."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.consumed_rows import aggregated
+from airflow_lineage_provider.answers.known_keys import KnownKeys
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.answers.unread_rows import UnreadRows
 from airflow_lineage_provider.deriving.cubes import AskedCube
 from airflow_lineage_provider.deriving.derivation import derivation
 from airflow_lineage_provider.deriving.derive import chosen_target
 from airflow_lineage_provider.deriving.granularity import AskedValues
-from airflow_lineage_provider.deriving.lineage_rows import rows_behind
+from airflow_lineage_provider.deriving.lineage_rows import keys_behind, read_behind
 from airflow_lineage_provider.deriving.links import pairs
 from airflow_lineage_provider.deriving.narrowing import Narrowing
+from airflow_lineage_provider.deriving.numbering import source_numbering
 from airflow_lineage_provider.deriving.target_rows import RowNumbers
 from airflow_lineage_provider.plan.guarantees import EXACT
 from airflow_lineage_provider.recording import empty_rows, meant_tables, tables_of
+from airflow_lineage_provider.tracing.maps import distinct_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from airflow_lineage_provider.answers.explanation import RunSummary
     from airflow_lineage_provider.deriving.asked_run import AskedRun
+    from airflow_lineage_provider.deriving.links import Numbers
     from airflow_lineage_provider.recording import RecordedPlan
     from airflow_lineage_provider.records.run import RunRecord
 
@@ -47,7 +52,7 @@ def divided_tables(record: RunRecord, recorded: RecordedPlan, table: str | None)
 
 @dataclass(frozen=True, kw_only=True)
 class UnreadBehind:
-    """Asks a run what stands behind rows of its result, table by table; ``divided`` are those whose rows are read when they are needed."""
+    """Asks a run what stands behind rows of its result, table by table; of ``divided`` ones conditions on their rows are waited for."""
 
     ask: Ask
     divided: frozenset[str]
@@ -59,37 +64,74 @@ class UnreadBehind:
     def of(self, target: Any, at: Any, names: list[str]) -> dict[str, LineageRows]:
         """The rows behind, of these tables.
 
-        :raises InvalidTarget, EmptyTarget, TargetTooLarge: the rows of the result cannot be meant so.
+        :raises InvalidTarget, EmptyTarget, TargetTooLarge, ResultNotStored, NotCaptured: as `keys_behind`.
         """
-        asked, rows = self.ask(lambda run: _rows_asked(run, target, at, self.limit))
-        found = {name: _OfTable(self, name, asked, rows) for name in names}
-        return {
-            name: UnreadRows(run=self.summary, asked=asked, table=name, read=one) if name in self.divided else one.rows("", {})
-            for name, one in found.items()
-        }
+        at_once, asked, rows = [name for name in names if name not in self.divided], "", RowNumbers((), ())
+        known: dict[str, KnownKeys] = {}
+        if at_once:
+            known = self.ask(lambda run: keys_behind(run, target, at_once, at=at, limit=self.limit, lazy=self.lazy))
+        if len(at_once) < len(names):
+            asked, rows = self.ask(lambda run: _rows_asked(run, target, at, self.limit))
+        reading = {name: _OfTable(self, name, asked, rows, known.get(name)) for name in names}
+        told = {name: known[name].asked if name in known else asked for name in names}
+        return {name: UnreadRows(run=self.summary, asked=told[name], table=name, read=one) for name, one in reading.items()}
 
 
 @dataclass(frozen=True)
 class _OfTable:
-    """Reads what stands behind rows of the result, of one source table (`answers.unread_rows.Reading`)."""
+    """Reads what stands behind rows of the result, of one source table (`answers.unread_rows.Reading`); ``found``: the keys of a table that
+    is not divided."""
 
     of: UnreadBehind
     name: str
     asked: str
     target: RowNumbers
+    found: KnownKeys | None
+
+    @property
+    def is_divided(self) -> bool:
+        return self.found is None
+
+    def known(self) -> KnownKeys:
+        """The keys of all of them."""
+        return self._all
+
+    @cached_property
+    def _all(self) -> KnownKeys:
+        if self.found is not None:
+            return self.found
+        found: KnownKeys = self.of.ask(lambda run: self._keys_in(run, Narrowing(condition="", params={})))
+        return found
+
+    def _keys_in(self, run: AskedRun, narrowing: Narrowing) -> KnownKeys:
+        found = keys_behind(run, self.target, [self.name], limit=self.of.limit, lazy=self.of.lazy, narrowing=narrowing)
+        return replace(found[self.name], asked=self.asked)
+
+    def rids(self, keys: pa.Table) -> Numbers:
+        """The numbers of rows with these keys.
+
+        :raises NotCaptured, SourceUnavailable: nothing numbers them.
+        """
+        return source_numbering(self.of.ask, self.name)(keys)
+
+    def first(self, limit: int) -> LineageRows | None:
+        """So many of them, in the order of their keys, in which rows of files are read; None where not all are there as they were read."""
+        known = self.known()
+        keys = distinct_rows(known.of_rows)
+        few = keys.sort_by([(name, "ascending") for name in keys.column_names]).slice(0, limit)
+        found: LineageRows = self.of.ask(lambda run: read_behind(run, self.name, known, self.of.summary, few))
+        return found if found.guarantee.level != "unavailable" else None
 
     def rows(self, condition: str, params: Mapping[str, Any]) -> LineageRows:
         """The rows that meet a condition, and maybe others."""
-        narrowing = Narrowing(condition=condition, params=params)
+        known = self._all if self.found is not None or not condition else None
 
         def behind(run: AskedRun) -> LineageRows:
-            found = rows_behind(
-                run, self.target, self.name, summary=self.of.summary, limit=self.of.limit, lazy=self.of.lazy, narrowing=narrowing
-            )
-            return found[self.name]
+            keys = known or self._keys_in(run, Narrowing(condition=condition, params=params))
+            return read_behind(run, self.name, keys, self.of.summary)
 
         found: LineageRows = self.of.ask(behind)
-        return replace(found, asked=self.asked)
+        return replace(found, numbering=self.rids)
 
     def aggregate(self, by: Sequence[str], measures: Sequence[str], condition: str, params: Mapping[str, Any]) -> pa.Table | None:
         """What cubes, or values that are kept in place of rows, have of the rows that meet it.

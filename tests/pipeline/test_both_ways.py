@@ -190,6 +190,6 @@ def test_what_cannot_be_asked(totals: Run, store: Store, monkeypatch: pytest.Mon
         alone.forward("amount > 0", max_rows=2)
     monkeypatch.setenv("AIRFLOW_LINEAGE_SOURCE_LIMIT", "1")
     with pytest.raises(AnswerTooLarge, match="3 of credits"):
-        totals.backward("country = 'NL'", "credits")
+        totals.backward("country = 'NL'", "credits").to_arrow()
     with pytest.raises(AnswerTooLarge, match="2 rows of the result descend from"):
         totals.forward("amount > 10")

@@ -59,7 +59,7 @@ def test_all_at_once_and_part_by_part(run: Run, monkeypatch: pytest.MonkeyPatch)
 def test_a_part_that_is_too_large_is_divided(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AIRFLOW_LINEAGE_SOURCE_LIMIT", "9")
     with pytest.raises(AnswerTooLarge):
-        run.backward("true", "sold")
+        run.backward("true", "sold").to_arrow()
     assert pa.table(run.backward_batches("true", table="sold")).num_rows == 40
     monkeypatch.setenv("AIRFLOW_LINEAGE_SOURCE_LIMIT", "7")
     with pytest.raises(AnswerTooLarge, match="8 source rows stand behind the target"):
