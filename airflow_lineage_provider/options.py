@@ -67,6 +67,11 @@ def _mapping(name: str, value: Any) -> None:
         raise InvalidOption(f"{name} is of type {type(value).__name__}; it can be a mapping of names to values")
 
 
+def _views(name: str, value: Any) -> None:
+    if not isinstance(value, Mapping):
+        raise InvalidOption(f"{name} is of type {type(value).__name__}; it can be a mapping of names to expressions, or runs")
+
+
 def _names(name: str, value: Any) -> None:
     if value is not None and not (isinstance(value, list | tuple | set | frozenset) and all(isinstance(each, str) for each in value)):
         raise InvalidOption(f"{name}={shown(value)} is not understood; it can be a list of names")
@@ -135,5 +140,6 @@ _CHECKS: Mapping[str, Callable[[str, Any], None]] = {
     "max_batches": partial(_count, of="batches"),
     "query": _text,
     "since": _text,
+    "views": _views,
     "limit": _count,  # the old name of max_rows
 }

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     Rows = ParquetRows | ShownRows | TableRows
 
 MOST_VIEWS = 64
+MOST_NAME = 200
 MOST_PAGE_ROWS = 1_000_000
 
 
@@ -145,6 +146,8 @@ class Crossfilter:
         :raises InvalidOption: there is no such view, or a brush is no list of values.
         """
         bars, unknown = {}, {}
+        if brushes is not None and not isinstance(brushes, Mapping):
+            raise InvalidOption(f"{shown(brushes)} is no mapping of views to lists of values: brush({{'carrier': ['AA']}})")
         for name, values in {**(brushes or {}), **named}.items():
             if name not in self.views:
                 raise InvalidOption(f"there is no view {shown(name)}: the views are {', '.join(self.views)}")
@@ -210,8 +213,9 @@ class Crossfilter:
 
     @property
     def nbytes(self) -> int:
-        """How much memory its bars take, with the indexes that brushes make."""
-        return sum(bars.nbytes for bars in self._brushing.views.values()) + sum(int(one.values.nbytes) for one in self.views.values())
+        """How much memory its bars take, with the indexes and the counts of pairs that brushes make."""
+        values = sum(int(one.values.nbytes) for one in self.views.values())
+        return sum(bars.nbytes for bars in self._brushing.views.values()) + values + self._brushing.pairs.nbytes
 
     def numbers(self, counted: Counted) -> npt.NDArray[Any]:
         """The numbers of the rows that all brushes leave, ascending."""
@@ -266,7 +270,9 @@ class Brushed:
 
     @property
     def engine(self) -> str:
-        """How the counts were found, and how many rows were looked at for it."""
+        """How the counts were found, and how many rows, or counts of pairs of bars, were looked at for it."""
+        if self.counted.way == "cube":
+            return f"cube: {self.counted.looked_at:,} counts of pairs of bars"
         return f"{self.counted.way}: {self.counted.looked_at:,} of {self.of.rows:,} rows"
 
     @property
@@ -331,8 +337,8 @@ def _view(name: str, expression: str | GivenBars, source: Rows) -> tuple[View, B
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if not isinstance(name, str) or not name:
-        raise InvalidOption(f"{shown(name)} is no name of a view")
+    if not isinstance(name, str) or not 0 < len(name) <= MOST_NAME:
+        raise InvalidOption(f"{shown(name)} is no name of a view: it is a text of 1 to {MOST_NAME} characters")
     if isinstance(expression, GivenBars):
         return View(name, expression.expression, expression.values, expression.of_result), Bars.of(expression.codes, len(expression.values))
     try:

@@ -1,8 +1,8 @@
 """Brushes on views of one table: every view counts the rows that the brushes on the *other* views leave.
 
-No cube is made. A view's counts after a brush come from the rows that the brush is about: from those of the bars that were added and taken
-away (a moved brush costs what changed), from the rows of the smallest brush, or, where one brush alone is left and has most of the rows,
-from all but those. The way that looks at the fewest rows is taken.
+A view's counts after a brush come from the rows that the brush is about: from those of the bars that were added and taken away (a moved
+brush costs what changed), from the rows of the smallest brush, or, where one brush alone is left and has most of the rows, from all but
+those; of one large brush from the counts of pairs of bars, once they are made (`cube`). The way that looks at the least is taken.
 """
 
 from __future__ import annotations
@@ -12,19 +12,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from airflow_lineage_provider.crossfilter.bars import Bars
+from airflow_lineage_provider.crossfilter.cube import LARGE, PairCounts
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from airflow_lineage_provider.crossfilter.bars import Mask, Numbers
 
-Way = Literal["totals", "moved", "selected", "complement"]
+Way = Literal["totals", "moved", "selected", "complement", "cube"]
 
 
 @dataclass(frozen=True, eq=False)
 class Counted:
     """The brushes that there are, by view the bars that they have, and every view's counts under the others. ``looked_at`` is how many
-    rows were looked at for it, and ``way`` which way was taken from the counts before."""
+    rows (by ``cube``: counts of pairs) were looked at for it, and ``way`` which way was taken from the counts before."""
 
     brushes: Mapping[str, Mask]
     counts: Mapping[str, Numbers]
@@ -37,6 +38,7 @@ class Brushing:
 
     def __init__(self, views: Mapping[str, Bars]) -> None:
         self.views = dict(views)
+        self.pairs = PairCounts(self.views)
 
     def unbrushed(self) -> Counted:
         """Every view's counts where nothing is brushed."""
@@ -50,11 +52,16 @@ class Brushing:
             (self._cost_of_move(brushes, before), "moved"),
             (self._cost_of_selection(brushes), "selected"),
             (self._cost_of_rest(brushes), "complement"),
+            (self._cost_of_pairs(brushes), "cube"),
         )
+        if way != "cube" and cost > LARGE and len(brushes) == 1:
+            self.pairs.begin()
         if way == "moved":
             return Counted(brushes, self._moved(brushes, before), "moved", int(cost))
         if way == "selected":
             return Counted(brushes, self._selected(brushes), "selected", int(cost))
+        if way == "cube":
+            return Counted(brushes, self._of_pairs(brushes), "cube", int(cost))
         return Counted(brushes, self._rest(brushes), "complement", int(cost))
 
     def rows(self, brushes: Mapping[str, Mask]) -> npt.NDArray[Any]:
@@ -81,6 +88,12 @@ class Brushing:
             return float("inf")
         ((name, chosen),) = brushes.items()
         return self.views[name].count(~chosen)
+
+    def _cost_of_pairs(self, brushes: Mapping[str, Mask]) -> float:
+        if len(brushes) > 1:
+            return float("inf")
+        ((name, chosen),) = brushes.items()
+        return self.pairs.cost(name, chosen)
 
     # --- the ways -------------------------------------------------------------------------------------------------------
 
@@ -115,6 +128,11 @@ class Brushing:
         ((brushed, chosen),) = brushes.items()
         rows = self.views[brushed].rows(~chosen)
         return {name: view.totals if name == brushed else view.totals - view.histogram(rows) for name, view in self.views.items()}
+
+    def _of_pairs(self, brushes: Mapping[str, Mask]) -> dict[str, Numbers]:
+        """Under one brush, from how many rows pairs of bars have."""
+        ((brushed, chosen),) = brushes.items()
+        return {**self.pairs.under(brushed, chosen), brushed: self.views[brushed].totals}
 
     # --- parts ----------------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 from airflow_lineage_provider.answers.crossfilter import Crossfilter
 from airflow_lineage_provider.answers.explanation import RunSummary
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
+from airflow_lineage_provider.crossfilter import brushes, cube
 from airflow_lineage_provider.errors import InvalidOption, SourceUnavailable
 from airflow_lineage_provider.plan.guarantees import EXACT
 from tests.crossfilter.flights import VIEWS, flights
@@ -94,6 +96,43 @@ def test_the_way_with_the_fewest_rows_is_taken(view: Crossfilter) -> None:
     more = view.brush(carrier=all_but_first, delay=[6, 7])
     assert (more.counted.way, more.counted.looked_at) == ("moved", naive({})["delay"][6])
     assert view.brush(carrier=all_but_first, delay=[6, 7]).counted.looked_at == 0
+
+
+def test_large_brushes_are_counted_by_pairs_of_bars(monkeypatch: pytest.MonkeyPatch) -> None:
+    view, chance = Crossfilter.over(TABLE, VIEWS), random.Random(5)
+    bars = {name: one.values.to_pylist() for name, one in view.views.items()}
+    assert view.brush(carrier=["C0"]).counted.way != "cube"
+    monkeypatch.setattr(brushes, "LARGE", 50)
+    monkeypatch.setattr(cube, "LARGE", 50)
+    monkeypatch.setattr(cube, "_BLOCK", 700)
+    view.brush(carrier=["C1"])
+    for making in (one for one in threading.enumerate() if one.name == "pairs of bars"):
+        making.join()
+    ways: Counter[str] = Counter()
+    for _ in range(120):
+        name = chance.choice(list(VIEWS))
+        asked = {name: chance.sample(bars[name], chance.randrange(len(bars[name]) + 1))}
+        view.brush()
+        found, expected = view.brush(asked), naive(asked)
+        for other in VIEWS:
+            assert {value: count for value, count in found.counts[other].items() if count} == expected[other]
+        ways[found.counted.way] += 1
+    assert ways["cube"] >= 3
+    assert 0 < view._brushing.pairs.nbytes <= 4 * sum(len(a) * len(b) for a in bars.values() for b in bars.values())
+    two = Crossfilter.over(TABLE, {name: VIEWS[name] for name in ("carrier", "delay")})
+    two._brushing.pairs.make()
+    most = two.brush(carrier=bars["carrier"][1:])
+    assert most.engine == f"cube: {len(bars['delay'])} counts of pairs of bars"
+    assert two.brush(carrier=bars["carrier"][1:], delay=[7]).counted.way != "cube"
+
+
+def test_pairs_that_are_too_many_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cube, "MOST_CELLS", 300)
+    view = Crossfilter.over(TABLE, VIEWS)
+    view._brushing.pairs.make()
+    sizes = {name: len(one.values) for name, one in view.views.items()}
+    assert {sizes[a] * sizes[b] <= 300 for a, b in view._brushing.pairs._made} == {True}
+    assert view.brush(place=view.views["place"].values.to_pylist()[:9]).counted.way != "cube"
 
 
 def test_a_brush_over_a_value_in_no_bar_leaves_nothing_and_is_named(view: Crossfilter) -> None:
