@@ -1,0 +1,115 @@
+"""Captured lineage over awkward files, and under settings of Spark that run the pipeline otherwise: the index is the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from pyspark.sql import SparkSession
+
+from airflow_lineage_provider import Lineage, Run
+from airflow_lineage_provider.store import Store
+from airflow_lineage_provider.words import CaptureMode
+
+pytestmark = pytest.mark.spark
+
+COUNTRIES = "element_at(array('NL', 'DE', 'FR', NULL), CAST(id % 4 + 1 AS int)) AS country"
+JOINED = """SELECT c.country, count(*) AS n, sum(o.amount) AS total FROM captured_orders o JOIN captured_clients c ON o.client = c.id
+            WHERE o.amount > 5 GROUP BY c.country"""
+SETTINGS: dict[str, dict[str, str]] = {
+    "adaptive": {"spark.sql.adaptive.enabled": "true"},
+    "not adaptive, one partition": {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "1"},
+    "sort-merge join, seven partitions": {
+        "spark.sql.adaptive.enabled": "false", "spark.sql.autoBroadcastJoinThreshold": "-1", "spark.sql.shuffle.partitions": "7",
+    },
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def files(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("captured_files")
+    spark.range(0, 200, numPartitions=3).selectExpr("id", "id % 20 AS client", "id % 37 AS amount").write.parquet(str(folder / "orders"))
+    spark.range(0, 20, numPartitions=1).selectExpr("id", COUNTRIES).write.parquet(str(folder / "clients"))
+    spark.range(0, 320, numPartitions=310).selectExpr("id", COUNTRIES).write.parquet(str(folder / "many"))
+    divided = spark.range(0, 60, numPartitions=2).selectExpr("id", COUNTRIES, "id % 3 AS month")
+    divided.write.partitionBy("country", "month").parquet(str(folder / "divided"))
+    for name in ("orders", "clients", "many", "divided"):
+        spark.read.parquet(str(folder / name)).createOrReplaceTempView(f"captured_{name}")
+    yield folder
+    for name in ("orders", "clients", "many", "divided"):
+        spark.catalog.dropTempView(f"captured_{name}")
+
+
+def captured(spark: SparkSession, store: Store, text: str, mode: CaptureMode = "defer") -> Run:
+    from airflow_lineage_provider import Capture
+
+    made = Lineage(spark, store=store).run(text, name="captured files", capture=Capture(mode=mode))
+    made.close()
+    assert made.index is not None
+    assert not made.index.problem
+    return made
+
+
+def ids_behind(run: Run, table: str, key: str) -> dict[Any, list[int]]:
+    """The ids of the rows of a table behind each row of the result, by its key."""
+    found = run.backward("true", table, lazy=False)
+    assert (found.guarantee.level, found.count) == ("exact", len(found.rows))
+    ids, keys = found.rows.column("id").to_pylist(), run.result_table().column(key).to_pylist()
+    behind: dict[Any, list[int]] = {one: [] for one in keys}
+    for asked, row in zip(*(found.links.column(name).to_pylist() for name in ("asked", "row")), strict=True):
+        behind[keys[asked]].append(ids[row])
+    return {one: sorted(own) for one, own in behind.items()}
+
+
+def by_hand(query: str) -> dict[Any, list[int]]:
+    return {key: sorted(ids) for key, ids in duckdb.execute(query).fetchall()}
+
+
+def test_three_hundred_files(spark: SparkSession, store: Store, files: Path) -> None:
+    assert len(list((files / "many").glob("*.parquet"))) == 310
+    run = captured(spark, store, "SELECT country, count(*) AS n FROM captured_many WHERE id % 3 > 0 GROUP BY country")
+    expected = by_hand(f"SELECT country, list(id) FROM read_parquet('{files}/many/*.parquet') WHERE id % 3 > 0 GROUP BY country")
+    assert ids_behind(run, "captured_many", "country") == expected
+    found = Lineage(spark, store=store).get_run(run.id).forward("id = 310", "captured_many", lazy=False)
+    assert found.rows.column("country").to_pylist() == [next(key for key, ids in expected.items() if 310 in ids)]
+    assert run.backward("true", "captured_many").rids.tolist() == sorted({*run.backward("true", "captured_many").rids.tolist()})
+
+
+def test_partition_columns(spark: SparkSession, store: Store, files: Path) -> None:
+    run = captured(spark, store, "SELECT month, max(country) AS last FROM captured_divided WHERE country <> 'FR' GROUP BY month")
+    table = f"read_parquet('{files}/divided/*/*/*.parquet', hive_partitioning = true)"
+    expected = by_hand(f"SELECT CAST(month AS int), list(id) FROM {table} WHERE country IN ('NL', 'DE') GROUP BY month")
+    assert ids_behind(run, "captured_divided", "month") == expected
+    found = run.forward("id = 4", "captured_divided", lazy=False)  # of NL
+    assert found.rows.column("month").to_pylist() == [1]
+    assert not len(run.forward("id = 2", "captured_divided", lazy=False))  # of FR
+    rows = run.backward("month = 1", "captured_divided").rows
+    assert {(row["country"], row["month"]) for row in rows.to_pylist()} == {("NL", 1), ("DE", 1)}
+
+
+def test_settings_of_spark_make_no_other_index(spark: SparkSession, store: Store, files: Path) -> None:
+    found = {}
+    for name, conf in SETTINGS.items():
+        before = {one: spark.conf.get(one, None) for one in conf}
+        for one, value in conf.items():
+            spark.conf.set(one, value)
+        try:
+            for mode in ("defer", "inject"):
+                run = captured(spark, store, JOINED, mode)
+                keys = run.result_table().column("country").to_pylist()
+                for table in ("captured_orders", "captured_clients"):
+                    each = run.backward("true", table, lazy=False).per_target.to_pylist()
+                    found[name, mode, table] = dict(zip(keys, each, strict=True))
+        finally:
+            for one, earlier in before.items():
+                spark.conf.unset(one) if earlier is None else spark.conf.set(one, earlier)
+    for table in ("captured_orders", "captured_clients"):
+        first, *others = (one for (_, _, of), one in found.items() if of == table)
+        assert len(others) == 2 * len(SETTINGS) - 1
+        assert all(one == first for one in others)
+    joined = f"read_parquet('{files}/orders/*.parquet') o JOIN read_parquet('{files}/clients/*.parquet') c ON o.client = c.id"
+    expected = by_hand(f"SELECT c.country, list(o.id) FROM {joined} WHERE o.amount > 5 GROUP BY c.country")
+    assert ids_behind(run, "captured_orders", "country") == expected
