@@ -66,8 +66,8 @@ def _glob(node: Any, known: Mapping[str, str]) -> Glob:
     match node:
         case ast.JoinedStr():
             return tuple(itertools.chain.from_iterable(_glob(one, known) for one in node.values))
-        case ast.Constant():
-            return tuple(node.value)
+        case ast.Constant(value=str(told)):
+            return tuple(told)
         case ast.FormattedValue(value=ast.Name(id=name)) if name in known:
             return tuple(known[name])
     return (None,)

@@ -23,7 +23,7 @@ from tests.bench.compare import differences
 from tests.bench.comparison import AnswersDiffer, Arm, Comparison, compared
 from tests.bench.elsewhere import MEMORY, elsewhere
 from tests.bench.experiments import EXPERIMENTS
-from tests.bench.gate import bounds, passed_bounds
+from tests.bench.gate import Bounds, bounds, passed_bounds
 from tests.bench.goals import Goal, goals
 from tests.bench.machine import machine
 from tests.bench.memory import most_memory_of_trees
@@ -118,7 +118,7 @@ def test_files_that_cannot_be_compared(tmp_path: Path) -> None:
 
 
 def test_bounds_that_do_not_hold() -> None:
-    most = {" / ".join(WHERE): {"jobs": 3, "CPU ÷": 5.0, "JVM calls": 1}, "growth / of what was not run / recorded": {"jobs": 1}}
+    most: Bounds = {" / ".join(WHERE): {"jobs": 3, "CPU ÷": 5.0, "JVM calls": 1}, "growth / of what was not run / recorded": {"jobs": 1}}
     assert list(passed_bounds(_results(), most)) == [
         "asking / one row / slow: CPU ÷ is 6, beyond 5",
         "asking / one row / slow: no 'JVM calls' was measured",
