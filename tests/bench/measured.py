@@ -17,7 +17,7 @@ from tests.bench.experiments import EXPERIMENTS
 from tests.bench.goals import Goal, goals
 from tests.bench.machine import ROOT
 from tests.bench.outcomes import Outcome, outcomes
-from tests.bench.profile_lines import profile_lines
+from tests.bench.profile_lines import profile_lines, without_folders
 from tests.bench.results import Results, text
 
 PAGE = ROOT / "docs" / "measured.md"
@@ -130,7 +130,7 @@ def _machine(one: Results) -> str:
 
 def _ended(problem: str) -> str:
     """Of a traceback the error's line, which follows those that are further in."""
-    lines = problem.strip().splitlines()
+    lines = without_folders(problem).strip().splitlines()
     after = max((at for at, line in enumerate(lines) if line.startswith(" ")), default=-1) + 1
     return f"not to its end: {lines[min(after, len(lines) - 1)][:_SHORT]}" if lines else ""
 

@@ -20,7 +20,7 @@ _TIMES, _THREAD, _IN_JVM = re.compile(r"\d+ times"), re.compile(r"\d+\.\d{3} thr
 _CALLBACKS = "py4j.clientserver"
 _SESSION = re.compile(r"^\d+ \d+/\d+ ")
 """Of a statement: the process, and the transaction."""
-_PATH = re.compile(r"(?<![\w.)\"'])/(?:[\w.@+-]+/)+")
+_PATH = re.compile(r"(?<![\w.)])/(?:[\w.@+-]+/)+")
 """The folder of a machine's file."""
 _LENGTH = 180
 
@@ -51,8 +51,16 @@ def profile_lines(told: str) -> list[str]:
     lines: list[str] = []
     for one in re.split(r"(?m)^(?=\d+ times$)", told):
         lines += _of_profile(one) if _TIMES.match(one) else _first(one)
-    named = (_PATH.sub("", line) for line in lines)
-    return [line if len(line) <= _LENGTH else f"{line[:_LENGTH]}…" for line in named]
+    return [line if len(line) <= _LENGTH else f"{line[:_LENGTH]}…" for line in map(without_folders, lines)]
+
+
+def without_folders(told: str) -> str:
+    """Files by their own names: where they are is the machine's.
+
+    >>> without_folders("read_parquet('/a/b/c.parquet'), file:/a/b and 1/2 of /a")
+    "read_parquet('c.parquet'), file:b and 1/2 of /a"
+    """
+    return _PATH.sub("", told)
 
 
 def _first(told: str) -> list[str]:

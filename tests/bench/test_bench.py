@@ -27,7 +27,6 @@ from tests.bench.gate import Bounds, bounds, passed_bounds
 from tests.bench.goals import Goal, goals
 from tests.bench.machine import machine
 from tests.bench.memory import most_memory_of_trees
-from tests.bench.opened_files import opened_files
 from tests.bench.outcomes import goals_table, outcomes
 from tests.bench.peers.environment import HERE, PeerFailed, PeerPackage, conversation, started
 from tests.bench.peers.questions import questions
@@ -220,38 +219,6 @@ def test_what_an_experiment_had_found_is_kept_where_it_is_ended(tmp_path: Path) 
     assert kept.failed == {"arrays": "it was ended before it was done"}
     assert kept.experiments["arrays"][0].readings
     assert [one.name for one in tmp_path.iterdir()] == ["results.json"]
-
-
-def test_files_opened_and_bytes_read_are_counted(tmp_path: Path) -> None:
-    pytest.importorskip("inotify_simple", reason="Linux alone tells who opens files")
-    (tmp_path / "below" / "server").mkdir(parents=True)
-    (tmp_path / "below" / "server" / "PG_VERSION").write_text("18")
-    data = tmp_path / "below" / "data"
-    data.write_bytes(b"x" * 1_000_000)
-    with opened_files(tmp_path) as opened:
-        for _ in range(3):
-            data.read_bytes()
-        list(data.parent.iterdir())
-        (tmp_path / "below" / "server" / "PG_VERSION").read_text()
-        subprocess.run(["cat", str(data)], stdout=subprocess.DEVNULL, check=True)
-        assert opened.count() == 4
-    found = Meter(None, None, tmp_path).measured(lambda: data.read_bytes())
-    assert found.counts["files opened"] == 1
-    assert 1_000_000 <= found.counts["bytes read"] < 1_010_000
-    with opened_files(None) as unknown:
-        assert unknown.count() is None
-
-
-def test_more_files_are_opened_than_linux_keeps(tmp_path: Path) -> None:
-    """They are counted all along; what that takes is not the driver's."""
-    pytest.importorskip("inotify_simple", reason="Linux alone tells who opens files")
-    kept, data = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text()), tmp_path / "data"
-    data.write_bytes(b"x")
-    opening = f"import os, time\nfor n in range({kept}):\n    os.close(os.open({str(data)!r}, 0))\n    n % 1000 or time.sleep(0.03)"
-    with opened_files(tmp_path) as opened:
-        subprocess.run([sys.executable, "-c", opening], check=True)
-        assert opened.count() == kept
-        assert opened.seconds > 0
 
 
 @pytest.mark.parametrize("bounds_of_it", [{}, {"least": 1.0, "most": 2.0}, {"most": 2.0, "report": True}])

@@ -23,8 +23,12 @@ from tests.chromium import CHROMIUM, started
 from tests.web.front_end import TAB, large
 
 if TYPE_CHECKING:
-    import httpx
+    from pathlib import Path
 
+    import httpx
+    from pyspark.sql import SparkSession
+
+    from airflow_lineage_provider import Lineage
     from airflow_lineage_provider.records.run import RunRecord
     from airflow_lineage_provider.store import Store
 
@@ -41,21 +45,27 @@ Asked = tuple[float, int, Any]
 def run(ground: Ground) -> Iterator[Comparison]:
     """One comparison of views as one person asks for them, one of fifty people, and one in a browser."""
     runs, rows = SIZES[ground.size]
-    ground.spark.range(0, rows, numPartitions=4).write.parquet(str(ground.folder / "bench_web.parquet"))
-    ground.tables("bench_web")
-    airflow = {"dag_id": "bench", "run_id": "bench", "task_id": "made", "map_index": -1, "try_number": 1}
-    made = ground.lineage.run(SQL, name="bench web", strategy="full_materialization", context=airflow)
-    made.close()
-    for at in range(runs - 1):
-        _again(ground.lineage.store, made.record, airflow | {"task_id": f"task {at}", "run_id": f"bench {at // TASKS}"})
-    largest = ground.spark.sql(SQL).orderBy("amount", ascending=False).limit(LISTED).select("amount").collect()
-    asked = views(Known(made.id, rows, [row["amount"] for row in largest]), ground.lineage.store)
+    known = made_runs(ground.spark, ground.lineage, ground.folder, runs, rows)
+    asked = views(known, ground.lineage.store)
     with standing(ground.folder / "airflow", ground.lineage.store.url, parts=("api-server",)) as airflow_server:
         with _client(airflow_server) as client:
             yield _alone(ground, client, asked, f"{runs:,} runs, a result of {rows:,} rows")
         yield _at_once(airflow_server, asked)
         if CHROMIUM and (TAB / "index.html").is_file():
-            yield _in_a_browser(airflow_server, made.id)
+            yield _in_a_browser(airflow_server, known.run_id)
+
+
+def made_runs(spark: SparkSession, lineage: Lineage, folder: Path, runs: int, rows: int) -> Known:
+    """A run with so many rows, and others like it."""
+    spark.range(0, rows, numPartitions=4).write.parquet(str(folder / "bench_web.parquet"))
+    spark.read.parquet(str(folder / "bench_web.parquet")).createOrReplaceTempView("bench_web")
+    airflow = {"dag_id": "bench", "run_id": "bench", "task_id": "made", "map_index": -1, "try_number": 1}
+    made = lineage.run(SQL, name="bench web", strategy="full_materialization", context=airflow)
+    made.close()
+    for at in range(runs - 1):
+        _again(lineage.store, made.record, airflow | {"task_id": f"task {at}", "run_id": f"bench {at // TASKS}"})
+    largest = spark.sql(SQL).orderBy("amount", ascending=False).limit(LISTED).select("amount").collect()
+    return Known(made.id, rows, [row["amount"] for row in largest])
 
 
 def _again(store: Store, record: RunRecord, airflow: dict[str, Any]) -> None:
