@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 Glob: TypeAlias = tuple[str | None, ...]
-_SHARE = 0.25
+_SHARE = 0.15
 """So much of a name's own letters must stand in the text that gives it: ``f"{a}, {b}"`` is no name of anything."""
 _ALWAYS = ("tests.bench.comparison", "tests.bench.readings", "tests.bench.elsewhere")
 
