@@ -58,14 +58,14 @@ class AskedDerivation:
 
         :raises LineageError: as the methods of `Run` do.
         """
+        target: Any = list(self.rows) if self.rows is not None else self.target
         asked: dict[str, Any] = {"at": self.at, "max_rows": self.max_rows, "params": params, "context": context, "progress": progress}
-        target = list(self.rows) if self.rows is not None else self.target
         if self.question == "why_not":
             return run.why_not(target, table=self.table, save=True, **asked)
-        if self.question == "forward" and self.is_onward:
-            return run.forward(target, table=self.table, save=True, across=True, **asked)
         if self.question == "forward":
-            return run.forward(target, table=self.table, save=True, **asked)
+            follow: Any = run.forward
+            found: LineageRows | Descendants = follow(target, table=self.table, save=True, across=self.is_onward, **asked)
+            return found
         asked |= {name: getattr(self, name) for name in ("since", "verify", "difference", "subqueries", "across")}
         if self.in_chunks:
             return run.explain_in_chunks(target, chunk_rows=self.chunk_rows, asked_by=self.asked_by, occasion=self.occasion, **asked)

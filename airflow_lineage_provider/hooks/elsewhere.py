@@ -47,7 +47,7 @@ class Elsewhere:
 
     def status(self, application: str) -> str:
         """What the cluster calls how it is."""
-        return self._operator({}).get_job_status(application, {})  # type: ignore[typeddict-item]
+        return self._operator({}).get_job_status(application, {})
 
     def is_active(self, status: str) -> bool:
         """Whether it has not ended."""

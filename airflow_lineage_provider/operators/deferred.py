@@ -26,8 +26,8 @@ class DeferredDerivation(RecordedRunOperator):
     """A task that derives. What needs no Spark it derives by itself. Where it needs Spark, and that runs in cluster mode, an application of
     this package's is submitted, which derives and keeps the answer; the task is deferred until that has ended, and takes up no worker.
 
-    Marked or cleared while it waits, the task ends the application. A triggerer, or a worker, that dies costs nothing: what was submitted
-    is waited for again, also by the next try.
+    Marked or cleared while it waits, or out of time (``execution_timeout``), the task ends the application. A triggerer, or a worker, that
+    dies costs nothing: what was submitted is waited for again, also by the next try.
 
     :param deferrable: whether to do so, where the Spark connection has ``"deploy-mode": "cluster"`` (YARN, with
         ``yarn_resourcemanager_webapp_address``, or Kubernetes); by default what ``[operators] default_deferrable`` says. With any other
@@ -38,6 +38,7 @@ class DeferredDerivation(RecordedRunOperator):
     :raises AirflowException: (when the task runs) the application failed, or its cluster does not answer.
     """
 
+    since: str | None = None
     _question: AskedDerivation | None = None
 
     def __init__(self, *, deferrable: bool | None = None, status_poll_interval: float = 10, **kwargs: Any) -> None:
@@ -67,6 +68,21 @@ class DeferredDerivation(RecordedRunOperator):
             self.log.info("it is derived on the cluster: %s", needed)
             self._submit(elsewhere, self._question, context)
             raise AssertionError("a deferred task has ended here") from needed
+
+    def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:
+        """As of any operator; where the ``execution_timeout`` is over, the application is ended with the task."""
+        from airflow.sdk.exceptions import TaskDeferralTimeout
+
+        try:
+            return super().resume_execution(next_method, next_kwargs, context)
+        except TaskDeferralTimeout:
+            kept, elsewhere = context.get("task_state_store"), self._elsewhere()
+            submitted: Any = None if kept is None else kept.get(_KEPT)
+            if submitted and elsewhere is not None:
+                self.log.warning("the task is out of time: %s is ended", submitted["application"])
+                elsewhere.end(submitted["application"])
+                _forget(context)
+            raise
 
     def execute_complete(self, context: Context, event: Mapping[str, Any]) -> dict[str, Any]:
         """The XCom result, when the application has ended."""
@@ -136,7 +152,7 @@ class DeferredDerivation(RecordedRunOperator):
         with TemporaryDirectory(prefix="lineage-submit-") as folder:
             job = self._job(elsewhere, question, context)
             application = elsewhere.submit(prepare_derivation(job, Path(folder)))
-        submitted = {
+        submitted: dict[str, Any] = {
             "application": application, "asked": self._asked_for(), "run_id": question.run_id, "question": question.question,
             "context": dict(job.context),
         }  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from logging import Logger
 from typing import Any
 
 STAGE = "lineage_stage"
@@ -15,7 +14,7 @@ _SECONDS = 2.0
 class Stages:
     """Is called with each stage, as `Progress`. The first is kept, and then one in two seconds at most: each is a request to Airflow."""
 
-    def __init__(self, log: Logger, context: Mapping[str, Any], *, kept: bool) -> None:
+    def __init__(self, log: Any, context: Mapping[str, Any], *, kept: bool) -> None:
         self._log, self._ti, self._kept = log, context["ti"], kept
         self._next = time.monotonic()
 

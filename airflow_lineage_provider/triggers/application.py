@@ -30,7 +30,7 @@ class ApplicationTrigger(BaseTrigger):
     """
 
     def __init__(self, conn_id: str, submitted: dict[str, Any], seconds: float) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.conn_id = conn_id
         self.submitted = submitted
         self.seconds = seconds
@@ -87,4 +87,4 @@ class ApplicationTrigger(BaseTrigger):
         return Elsewhere(self.conn_id)
 
     def _event(self, status: str, *, succeeded: bool) -> TriggerEvent:
-        return TriggerEvent({"status": status, "succeeded": succeeded, "submitted": self.submitted})
+        return TriggerEvent({"status": status, "succeeded": succeeded, "submitted": self.submitted})  # type: ignore[no-untyped-call]

@@ -149,18 +149,18 @@ class Deferred(Exception):
 @pytest.fixture
 def derive(monkeypatch: pytest.MonkeyPatch) -> Any:
     """A task whose question needs Spark, before a cluster (`derive.cluster`) that a test has; its store has nothing."""
-    made = DeriveAugmentedLineageOperator(
+    made: Any = DeriveAugmentedLineageOperator(
         task_id="derive", lineage_run_id="01a", target="id = 1", conn_id="spark", store="postgresql://me:pw@h/db", deferrable=True,
         secret_params={"key": "open sesame"}, chunk_rows=10,
     )  # fmt: skip
 
     def needs_spark(question: Any, *, starts_spark: bool) -> Any:
         assert not starts_spark
-        made._question = made._question_about(SimpleNamespace(id="01abc"), made.given)  # type: ignore[arg-type, attr-defined]
+        made._question = made._question_about(SimpleNamespace(id="01abc"), made.given)
         raise SparkRequired("it needs Spark")
 
     def deferred(**how: Any) -> None:
-        made.how = how  # type: ignore[attr-defined]
+        made.how = how
         raise Deferred
 
     monkeypatch.setattr(made, "asked", needs_spark)
@@ -229,6 +229,19 @@ def test_an_application_that_failed_fails_the_task(derive: Any, monkeypatch: pyt
     with pytest.raises(Exception, match=f"task 'derive': application_1, which derives, has ended as {status}"):
         derive.execute_complete(derive.given, event)
     assert bool(kept) is is_kept  # what may go on is found by the next try
+
+
+def test_a_task_that_is_out_of_time_ends_its_application(derive: Any) -> None:
+    from airflow.sdk.exceptions import TaskDeferralError, TaskDeferralTimeout
+
+    cluster, kept = Cluster(), Kept()
+    tried(derive, cluster, kept)
+    with pytest.raises(TaskDeferralError):  # whatever went wrong, the application may go on
+        derive.resume_execution("__fail__", {"error": "Trigger failure"}, derive.given)
+    assert (cluster.ended, len(kept)) == ([], 1)
+    with pytest.raises(TaskDeferralTimeout):
+        derive.resume_execution("__fail__", {"error": "Trigger timeout"}, derive.given)
+    assert (cluster.ended, len(kept)) == (["application_1"], 0)
 
 
 def test_rows_with_values_that_json_has_not_are_not_submitted(derive: Any) -> None:

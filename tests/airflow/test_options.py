@@ -14,8 +14,10 @@ from airflow_lineage_provider.operators.derive_sketch import DeriveSketchOperato
 from airflow_lineage_provider.operators.lineage_pyspark import LineagePySparkOperator
 from airflow_lineage_provider.operators.lineage_spark_sql import LineageSparkSqlOperator
 from airflow_lineage_provider.operators.lineage_spark_submit import LineageSparkSubmitOperator
+from airflow_lineage_provider.progress import unwatched
 from airflow_lineage_provider.running.output import Output
 from airflow_lineage_provider.words import OPTIONS, Difference, Strategy, words
+from tests.airflow.submitting import context
 from tests.options_with_words import functions_of, options_of
 
 
@@ -40,9 +42,17 @@ class Facade:
         self.asked = (run_id, pipeline)
         return self
 
+    id = "01a"
+
     def explain(self, _target: Any, **options: Any) -> str:
         self.options = options
         return "an explanation"
+
+
+def explained(operator: DeriveAugmentedLineageOperator, facade: Any) -> Any:
+    """What the operator's question gives, asked of a run."""
+    asked = operator._question_about(operator._run(facade), context())  # type: ignore[arg-type]
+    return asked.answered(facade, params=None, context={}, progress=unwatched)
 
 
 @pytest.mark.parametrize("strategy", [*words(Strategy), "{{ params.strategy }}"])
@@ -69,7 +79,7 @@ def test_differences_are_taken_and_handed_on(difference: Any) -> None:
     operator = DeriveAugmentedLineageOperator(task_id="why", target="true", pipeline="loans", difference=difference)
     assert "difference" in operator.template_fields
     facade: Any = Facade()
-    assert operator._explain(operator._run(facade), {}) == "an explanation"  # type: ignore[comparison-overlap]
+    assert explained(operator, facade) == "an explanation"
     assert facade.options["difference"] == difference
 
 
@@ -77,7 +87,7 @@ def test_differences_are_taken_and_handed_on(difference: Any) -> None:
 def test_whether_other_runs_are_traced_through_is_handed_on(across: bool) -> None:
     operator = DeriveAugmentedLineageOperator(task_id="why", target="true", pipeline="loans", across=across)
     facade: Any = Facade()
-    operator._explain(operator._run(facade), {})
+    explained(operator, facade)
     assert facade.options["across"] is across
 
 

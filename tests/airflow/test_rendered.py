@@ -10,7 +10,7 @@ from airflow_lineage_provider.errors import EnvironmentProblem, InvalidOutput, R
 from airflow_lineage_provider.hooks.lineage import LineageHook
 from airflow_lineage_provider.operators.derive import DeriveAugmentedLineageOperator
 from airflow_lineage_provider.operators.lineage_pyspark import LineagePySparkOperator
-from tests.airflow.test_options import Facade, pipeline
+from tests.airflow.test_options import Facade, explained, pipeline
 
 BLANK = ["", " ", "None", None]
 X = "{{ x }}"
@@ -26,7 +26,7 @@ def test_a_template_that_renders_to_nothing_explains_no_other_run(given: dict[st
         setattr(operator, name, rendered)
         facade: Any = Facade()
         with pytest.raises(RunNotFound, match=f"task 'why': {name} is .*did its template render to nothing"):
-            operator._explain(operator._run(facade), {})
+            explained(operator, facade)
         assert not hasattr(facade, "asked")
 
 
@@ -47,7 +47,7 @@ def test_no_run_at_all_is_refused_when_the_dag_is_read(given: dict[str, Any]) ->
 def test_the_run_that_is_named_is_asked(given: dict[str, str], asked: tuple[str, str | None]) -> None:
     operator = DeriveAugmentedLineageOperator(task_id="why", target="true", **given)  # type: ignore[arg-type]
     facade: Any = Facade()
-    operator._explain(operator._run(facade), {})
+    explained(operator, facade)
     assert facade.asked == asked
 
 

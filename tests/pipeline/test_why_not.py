@@ -363,7 +363,8 @@ def test_what_an_argument_withholds_is_withheld_by_whatever_name(lineage: Lineag
     run = lineage.run(sql, name="why not, renamed")
     run.close()
     found = run.why_not("rid = 1", table="t", save=True)
-    for answer in (found, lineage.answer(found.id)):
+    answers: list[Any] = [found, lineage.answer(found.id)]
+    for answer in answers:
         assert "70" in json.dumps(answer.to_dict()["fates"])
         withheld: dict[str, Any] = {how: ["t.x"]}
         assert "70" not in json.dumps(answer.to_dict(**withheld)["fates"])
