@@ -48,7 +48,8 @@ class RecordedInput:
     :ivar identity: how its rows are told apart.
     :ivar version: what was read.
     :ivar files: the paths behind the file hashes of its lineage keys, by the hashes.
-    :ivar paths: its paths, where the plan leaves them out, as it does for files of a stream: other batches share the plan, not the files.
+    :ivar paths: its paths, where the plan leaves them out, as it does for files of a stream (other batches share the plan, not the files),
+        or where there is no plan.
     :ivar rows_of: the rows that alone were read of it, where it was not all.
     """
 
@@ -129,7 +130,7 @@ class RunRecord(RunHead):
 
     :ivar plan: JSON text of the plan's codec; secrets in it are sealed.
     :ivar segments: what was stored of it.
-    :ivar inputs, output: what the run read and wrote.
+    :ivar inputs, output: what the run read and wrote; of a run whose plan could not be recorded the inputs are tables by their names.
     :ivar udfs: those that it called, one for each function operator.
     :ivar conf: the session's settings that the plan means.
     :ivar timings: seconds, by what took them.

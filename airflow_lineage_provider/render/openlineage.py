@@ -7,7 +7,8 @@
      "run":     {"pipelineLineage": {"runs": [RUN]}}}
 
 A RUN names a recorded run, by which its rows are explained (``PipelineLineageRunFacet.json`` beside the operators says what it has).
-Ranges and data of a session are no datasets, and no inputs. Columns that the settings hide are left out.
+Ranges and data of a session are no datasets, and no inputs. Columns that the settings hide are left out. Of a run whose plan was not
+recorded the inputs are names, without a schema.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def task_document(runs: Iterable[tuple[RunRecord, RecordedPlan | None]], databas
     outputs: dict[tuple[str, str], Dataset] = {}
     told: list[dict[str, Any]] = []
     for record, plan in runs:
-        for one in () if plan is None else _inputs(record, plan):
+        for one in _inputs(record, plan) if plan is not None else _named_inputs(record):
             inputs.setdefault((one["namespace"], one["name"]), one)
         names = () if record.output is None else output_names(record.output, database)
         for namespace, name in names:
@@ -91,6 +92,17 @@ def _inputs(record: RunRecord, plan: RecordedPlan) -> list[Dataset]:
         columns = zip(read.source.columns, (attribute.type for attribute in read.source.output), strict=True)
         facets = {"schema": _schema(columns, discretion, relation.name), **_version(versions.get(leaf))}
         found += [{"namespace": space, "name": name, "facets": facets} for space, name in dataset_names(relation, NAMESPACE)]
+    return found
+
+
+def _named_inputs(record: RunRecord) -> list[Dataset]:
+    """Those of a run without a plan, of which only names are recorded, and the versions of files."""
+    found: list[Dataset] = []
+    for one in () if record.plan else record.inputs:
+        relation = Relation(name=one.name, kind="files" if one.paths else "table", paths=one.paths)
+        found += [
+            {"namespace": space, "name": name, "facets": dict(_version(one.version))} for space, name in dataset_names(relation, NAMESPACE)
+        ]
     return found
 
 

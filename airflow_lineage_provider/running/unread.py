@@ -1,4 +1,4 @@
-"""A run of a write whose plan cannot be recorded: that it was made, where and when, and why its rows cannot be explained."""
+"""A run of a write whose plan cannot be recorded: that it was made, of which tables, where and when, and why no row can be explained."""
 
 from __future__ import annotations
 
@@ -22,16 +22,19 @@ if TYPE_CHECKING:
 
 
 def write_unread(frame: DataFrame, output: GivenOutput, store: RunStore, request: Request, cause: str) -> RunRecord:
-    """Have Spark write the program's own frame; the run, incomplete for this cause. The store's failures are no error here.
+    """Have Spark write the program's own frame; the run, incomplete for this cause, with the tables that were read (`RecordedInput`): any
+    of their rows may stand behind any that was written. The store's failures are no error here.
 
     :raises Exception: what Spark says when it cannot write; the run is recorded as failed.
     """
+    from airflow_lineage_provider.spark.capturing.named_inputs import named_inputs
+
     started = time.perf_counter()
     record = RunRecord(
         pipeline=request.name, strategy=request.strategy, reasons=request.reasons, params=dict(request.recorded_params),
         airflow={name: value if name in AIRFLOW else recorded_value(value) for name, value in request.airflow.items()},
         versions={"airflow_lineage_provider": __version__, "python": platform.python_version(), "spark": frame.sparkSession.version},
-        started=datetime.now(UTC),
+        started=datetime.now(UTC), inputs=named_inputs(frame),
     )  # fmt: skip
     record = replace(record, id=store.begin(record))
     try:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
 from pathlib import Path
@@ -25,8 +26,10 @@ from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Lineage, Output
 from airflow_lineage_provider.operators.openlineage import SCHEMA, operator_lineage, with_declared
-from airflow_lineage_provider.records.run import RecordedOutput
-from airflow_lineage_provider.render.openlineage import output_names
+from airflow_lineage_provider.plan.lineage_keys import SourceIdentity
+from airflow_lineage_provider.records.run import RecordedInput, RecordedOutput, RunRecord
+from airflow_lineage_provider.records.versions import FilesVersion, NoVersion
+from airflow_lineage_provider.render.openlineage import output_names, task_document
 from airflow_lineage_provider.store import Store
 from tests.airflow.sql_udfs import halved
 
@@ -119,6 +122,22 @@ def test_a_run_without_lineage_has_what_it_wrote(spark: SparkSession, folder: Pa
     assert (wrote["name"], found["inputs"], "schema" in wrote["facets"]) == (f"{folder}/kept", [], False)
     jsonschema.validate(found["run_facets"]["pipelineLineage"], RUN_FACET)
     assert found["run_facets"]["pipelineLineage"]["runs"][0]["status"] == "incomplete"
+
+
+def test_a_run_whose_plan_was_not_recorded_has_the_names_of_what_it_read() -> None:
+    identity, files = SourceIdentity(kind="row_digest", columns=()), FilesVersion(count=1, bytes=7, files={"s3a://b/in/a.parquet": (7, 1)})
+    inputs = (
+        RecordedInput(leaf=0, name="in", identity=identity, version=files, paths=("s3a://b/in",)),
+        RecordedInput(leaf=1, name="spark_catalog.bank.people", identity=identity, version=NoVersion()),
+    )
+    record = RunRecord(id="01a", pipeline="p", status="incomplete", inputs=inputs, output=RecordedOutput(kind="path", target="/out"))
+    found = task_document([(record, None)])
+    assert [(one["namespace"], one["name"], sorted(one["facets"])) for one in found["inputs"]] == [
+        ("s3://b", "in", ["version"]),
+        ("spark", "spark_catalog.bank.people", []),
+    ]
+    assert [one["name"] for one in found["outputs"]] == ["/out"]
+    assert task_document([(replace(record, plan="a plan"), None)])["inputs"] == []  # its names are the plan's
 
 
 def test_what_was_declared_stands_beside_what_was_recorded() -> None:

@@ -247,8 +247,17 @@ def test_incomplete_by_choice(lineage: Lineage, spark: SparkSession, judged: Dat
         spark.sql(f"INSERT INTO {tables}_there VALUES (DEFAULT)")  # a statement that no query stands in: nothing is recorded of it
         with pytest.raises(PySparkException):
             spark.sql(f"DELETE FROM {tables}_there WHERE n = 1")  # Spark's own answer, for such a table
-    (run,) = recording.runs
+        other = spark.table(f"{tables}_there")
+        judged.sample(True, 1.0, 1).join(other, judged.n == other.n, "left_anti").write.parquet(f"{path}_others")
+    run, joined = recording.runs
     assert (run.summary.status, run.summary.pipeline) == ("incomplete", "some")
+    # What was read is known by name, and files by their version: as a run with a plan records them.
+    assert [one.name for one in joined.record.inputs] == [*(one.name for one in run.record.inputs), f"spark_catalog.default.{tables}_there"]
+    with lineage.recording(progress=False) as whole:
+        judged.write.parquet(f"{path}_whole")
+    (planned,), (named,) = whole.runs[0].record.inputs, run.record.inputs
+    assert (named.name, named.version.files) == (planned.name, planned.version.files)  # type: ignore[union-attr]
+    assert named.paths
     assert "with replacement" in (run.lineage_lost or "")
     output = run.record.output
     assert output is not None

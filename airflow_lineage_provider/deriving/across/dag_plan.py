@@ -15,7 +15,7 @@ from airflow_lineage_provider.errors import LineageError, StoreUnavailable
 from airflow_lineage_provider.plan.operators import SegmentOutput
 from airflow_lineage_provider.plan.text import operator_text
 from airflow_lineage_provider.recording import RecordedPlan, RecordedSource, read, redaction_of, tables_of
-from airflow_lineage_provider.records.run import RunHead, RunRecord
+from airflow_lineage_provider.records.run import RecordedInput, RunHead, RunRecord
 from airflow_lineage_provider.store.run_list import RunsWanted
 
 MOST_RUNS = 500
@@ -95,7 +95,7 @@ def _joined(records: Sequence[RunRecord], known: KnownRuns, may_read: MayRead, i
             made.problems.append(f"the plan has {len(made.nodes):,} nodes: the plans of {len(records) - at:,} further runs are left out")
             break
         try:
-            joiner = _Joiner(made, record, known, may_read)
+            joiner = (_Joiner if record.plan else _ByNames)(made, record, known, may_read)
             joiner.join()
             looks -= joiner.join_readers(min(looks, MOST_READERS))
         except StoreUnavailable:
@@ -118,28 +118,25 @@ _WITHHELD_READER = PlanNode(
 )
 
 
-class _Joiner:
-    """Joins one run: its segments, what they read, what was written, and who read that later."""
+class _ByNames:
+    """Joins a run whose plan was not recorded: it reads tables of which the names are known, and writes."""
 
     def __init__(self, made: _Made, record: RunRecord, known: KnownRuns, may_read: MayRead) -> None:
         self.made, self.record, self.known, self.may_read = made, record, known, may_read
-        self.plan: RecordedPlan = read(record)
-        self.tell = redaction_of(self.plan).text
 
     def join(self) -> None:
-        tables = {one.source.leaf: table for name, group in tables_of(self.plan).items() for one, table in self._tables(name, group)}
-        for segment in self.plan.plan.segments:
-            own = self._segment(segment.number)
-            self.made.add(own)
-            for leaf in segment.inputs:
-                if isinstance(leaf, SegmentOutput):
-                    self.made.join(f"{self.record.id}/{leaf.segment}", own.id)
-                else:
-                    for table in tables[leaf.leaf]:
-                        self.made.join(table, own.id)
+        """What it read, the run, and what it wrote."""
+        for one in self.record.inputs:
+            written = self._written(one.name, one)
+            if not written:
+                place = _place_of_names(one.name, one.paths)
+                self.made.add(PlanNode(id=place, kind="table", label=visible(one.name), detail="files" if one.paths else "table"))
+                written = [place]
+            for table in written:
+                self.made.join(table, self.record.id)
         if self.record.output is not None:
             self.made.add(_output(self.record))
-            self.made.join(f"{self.record.id}/0", f"{self.record.id}/output")
+            self.made.join(self.record.id, f"{self.record.id}/output")
 
     def join_readers(self, most: int) -> int:
         """The runs that read what the run wrote, of the newest ``most`` that may have; how many were looked at."""
@@ -160,7 +157,7 @@ class _Joiner:
     def _join_reader(self, run_id: str) -> None:
         try:
             reader = self.known.run(run_id)
-            sources = [group[0] for group in tables_of(read(reader)).values()]
+            sources = [group[0] for group in tables_of(read(reader)).values()] if reader.plan else reader.inputs
         except StoreUnavailable:
             raise
         except LineageError:  # its record cannot be read: nobody knows what it read
@@ -170,6 +167,51 @@ class _Joiner:
             node = replace(told, id=f"{self.record.id}/readers") if told.withheld else told
             self.made.add(node)
             self.made.join(f"{self.record.id}/output", node.id)
+
+    def _written(self, name: str, source: RecordedSource | RecordedInput) -> list[str]:
+        found = []
+        for run_id in made_by(self.known, source, self.record.id).runs:
+            writer = self._writer(run_id)
+            if writer is None:
+                node = PlanNode(id=f"{run_id}/output", kind="table", label=visible(name), withheld=True, is_own=False,
+                            detail="written by a run that you may not read")  # fmt: skip
+            else:
+                node = _output(writer, name)
+                self.made.add(_run(writer, is_own=False))
+                if run_id not in self.made.nodes or not self.made.nodes[run_id].is_own:
+                    self.made.join(run_id, node.id)
+            self.made.add(node)
+            found.append(node.id)
+        return found
+
+    def _writer(self, run_id: str) -> RunRecord | None:
+        record = self.known.readable(run_id)
+        return record if record is not None and self.may_read(record) else None
+
+
+class _Joiner(_ByNames):
+    """Joins one run: its segments, what they read, what was written, and who read that later."""
+
+    def __init__(self, made: _Made, record: RunRecord, known: KnownRuns, may_read: MayRead) -> None:
+        super().__init__(made, record, known, may_read)
+        self.plan: RecordedPlan = read(record)
+        self.tell = redaction_of(self.plan).text
+
+    def join(self) -> None:
+        """Its segments, what they read, and what was written."""
+        tables = {one.source.leaf: table for name, group in tables_of(self.plan).items() for one, table in self._tables(name, group)}
+        for segment in self.plan.plan.segments:
+            own = self._segment(segment.number)
+            self.made.add(own)
+            for leaf in segment.inputs:
+                if isinstance(leaf, SegmentOutput):
+                    self.made.join(f"{self.record.id}/{leaf.segment}", own.id)
+                else:
+                    for table in tables[leaf.leaf]:
+                        self.made.join(table, own.id)
+        if self.record.output is not None:
+            self.made.add(_output(self.record))
+            self.made.join(f"{self.record.id}/0", f"{self.record.id}/output")
 
     def _segment(self, number: int) -> PlanNode:
         segment = self.plan.plan.segments[number]
@@ -191,26 +233,6 @@ class _Joiner:
             written = [place]
         return ((one, written) for one in group)
 
-    def _written(self, name: str, source: RecordedSource) -> list[str]:
-        found = []
-        for run_id in made_by(self.known, source, self.record.id).runs:
-            writer = self._writer(run_id)
-            if writer is None:
-                node = PlanNode(id=f"{run_id}/output", kind="table", label=visible(name), withheld=True, is_own=False,
-                            detail="written by a run that you may not read")  # fmt: skip
-            else:
-                node = _output(writer, name)
-                self.made.add(_run(writer, is_own=False))
-                if run_id not in self.made.nodes or not self.made.nodes[run_id].is_own:
-                    self.made.join(run_id, node.id)
-            self.made.add(node)
-            found.append(node.id)
-        return found
-
-    def _writer(self, run_id: str) -> RunRecord | None:
-        record = self.known.readable(run_id)
-        return record if record is not None and self.may_read(record) else None
-
 
 def _output(record: RunRecord, name: str = "") -> PlanNode:
     """The table that a run wrote."""
@@ -225,6 +247,11 @@ def _output(record: RunRecord, name: str = "") -> PlanNode:
 def _place(source: RecordedSource) -> str:
     """One node for what is one table, whatever a run calls it."""
     return f"table {hash_of(replace(source.source.relation, name=''))}"
+
+
+def _place_of_names(name: str, paths: Sequence[str]) -> str:
+    """The same of a table of which there are names alone: that another run reads the same one by its plan is not known."""
+    return f"table {hash_of((name, *paths))}"
 
 
 def hash_of(value: object) -> str:

@@ -16,6 +16,7 @@ from airflow_lineage_provider.store.fingerprint import version_text
 if TYPE_CHECKING:
     from airflow_lineage_provider.deriving.known_runs import KnownRuns
     from airflow_lineage_provider.recording import RecordedSource
+    from airflow_lineage_provider.records.run import RecordedInput
     from airflow_lineage_provider.store import WrittenPlace
 
 
@@ -35,7 +36,7 @@ class MadeBy:
 NOBODY = MadeBy(runs={}, files={}, complete=False)
 
 
-def made_by(known: KnownRuns, source: RecordedSource, reader: str) -> MadeBy:
+def made_by(known: KnownRuns, source: RecordedSource | RecordedInput, reader: str) -> MadeBy:
     """The runs behind a source table of the run ``reader``; no runs where none is known to have written the version that was read."""
     match source.version:
         case FilesVersion() as version:
@@ -45,7 +46,7 @@ def made_by(known: KnownRuns, source: RecordedSource, reader: str) -> MadeBy:
     return NOBODY
 
 
-def _of_files(known: KnownRuns, source: RecordedSource, version: FilesVersion, reader: str) -> MadeBy:
+def _of_files(known: KnownRuns, source: RecordedSource | RecordedInput, version: FilesVersion, reader: str) -> MadeBy:
     read = version.files
     written = known.written(read if read is not None else [file_uri(path) for path in source.files.values()])
     earlier = [one for one in written if one.run_id < reader]
