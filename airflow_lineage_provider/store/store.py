@@ -217,11 +217,11 @@ class Store(Runs, Appends, WriteTurns, Arrays, Batches, Sketches, DerivationSets
             return derivations.of_run(connection, run_id)
 
     def list_derivations(
-        self, text: str | None, before: str | None, permits: run_list.Permits, limit: int
+        self, wanted: derivation_list.AnswersWanted, permits: run_list.Permits, limit: int
     ) -> derivation_list.DerivationsFound:
         """The newest derivations of runs that may be shown, without their tables: see `derivation_list.listed`."""
         with self._transaction("listing derivations") as connection:
-            return derivation_list.listed(connection, text, before, permits, limit)
+            return derivation_list.listed(connection, wanted, permits, limit)
 
     def derivations_reading(self, table: str, limit: int | None = None) -> list[tuple[str, str]]:
         """The newest derivations that have rows of a source table: their ids, and those of their runs."""

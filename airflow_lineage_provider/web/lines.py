@@ -47,9 +47,42 @@ def letters_lines(explain: Lines, udf: str | None) -> Lines:
     return Lines(f"{explain.python}.letters({'' if udf is None else _quoted(udf)})", None)
 
 
-def rows_lines(run_id: str) -> Lines:
-    """`Run.result_table`, whole: the command shows no more than runs."""
-    return Lines(f'lineage.get_run("{run_id}").result_table()', f"airflow-lineage show {run_id}")
+def rows_lines(run_id: str, where: str | None = None, sort: Sequence[tuple[str, bool]] = ()) -> Lines:
+    """`Run.result_table`, whole, of which the command shows no more than the run; or, as Spark has them, the rows of `Run.result` that
+    meet a predicate, in an order (columns, and whether the largest is first), those without a value last.
+
+    >>> rows_lines("01a", "n = 1", [("n", True)]).python
+    '(rows := lineage.get_run("01a").result).where("n = 1").orderBy(rows["n"].desc_nulls_last())'
+    """
+    run = f'lineage.get_run("{run_id}")'
+    if where is None and not sort:
+        return Lines(f"{run}.result_table()", f"airflow-lineage show {run_id}")
+    met = "" if where is None else f".where({_quoted(where)})"
+    by = ", ".join(f"rows[{_quoted(_named(name))}].{'desc' if descending else 'asc'}_nulls_last()" for name, descending in sort)
+    return Lines(f"(rows := {run}.result){met}.orderBy({by})" if sort else f"{run}.result{met}", None)
+
+
+def columns_lines(run_id: str, *, across: bool) -> Lines:
+    """`Run.columns`.
+
+    >>> columns_lines("01a", across=True)
+    Lines(python='lineage.get_run("01a").columns(across=True)', command='airflow-lineage columns 01a --across', conf=None)
+    """
+    return Lines(
+        f'lineage.get_run("{run_id}").columns({"across=True" if across else ""})',
+        f"airflow-lineage columns {run_id}{' --across' if across else ''}",
+    )
+
+
+def picture_lines(dag_id: str, dag_run_id: str) -> Lines:
+    """`Lineage.dag_plan`.
+
+    >>> picture_lines("loans", "manual 1").command
+    "airflow-lineage dag-plan loans 'manual 1'"
+    """
+    return Lines(
+        f"lineage.dag_plan({_quoted(dag_id)}, {_quoted(dag_run_id)})", f"airflow-lineage dag-plan {shlex.join([dag_id, dag_run_id])}"
+    )
 
 
 def forward_lines(run_id: str, where: str, table: str, *, across: bool = False) -> Lines:
@@ -138,8 +171,12 @@ def like(row: Mapping[str, Any]) -> str:
     return " AND ".join(text for name, value in row.items() if (text := _term(name, value)) is not None) or "true"
 
 
+def _named(name: str) -> str:
+    return name if name.isidentifier() and name.isascii() else f"`{name.replace('`', '``')}`"
+
+
 def _term(name: str, value: Any) -> str | None:
-    column = name if name.isidentifier() and name.isascii() else f"`{name.replace('`', '``')}`"
+    column = _named(name)
     if value is None:
         return f"{column} IS NULL"
     if isinstance(value, float) and not math.isfinite(value):

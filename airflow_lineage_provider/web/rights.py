@@ -23,14 +23,20 @@ class Rights:
 
         A run that no DAG made is for those who may read Airflow's connections: they may read the results store's own as well.
         """
-        dag_id = run.dag_id
-        if dag_id not in self._known:
-            self._known[dag_id] = self._connections() if dag_id is None else self._dag(dag_id)
-        return self._known[dag_id]
+        return self._may_see(run.dag_id)
+
+    def may_see_tasks(self, dag_id: str) -> bool:
+        """Whether the task instances of a DAG are for this person."""
+        return self._may_see(dag_id)
 
     def may_see_store(self) -> bool:
         """Whether what concerns the store as a whole is for this person: those who may read the connection to it."""
         return self._connections()
+
+    def _may_see(self, dag_id: str | None) -> bool:
+        if dag_id not in self._known:
+            self._known[dag_id] = self._connections() if dag_id is None else self._dag(dag_id)
+        return self._known[dag_id]
 
     def _dag(self, dag_id: str) -> bool:
         details = DagDetails(id=dag_id, team_name=DagModel.get_team_name(dag_id))

@@ -132,15 +132,15 @@ def derived_in_chunks(derived: DagResult, dags: dict[str, Any], store: Store, ru
 
 
 @pytest.fixture
-def only_dag(application: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
-    """Airflow's auth manager with one more rule: this user may read this DAG alone."""
+def only_dag(application: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Airflow's auth manager with one more rule: this user may read this DAG alone, or these."""
 
-    def restrict(name: str, dag_id: str) -> None:
+    def restrict(name: str, *dag_ids: str) -> None:
         manager = application.state.auth_manager
         asked = manager.is_authorized_dag
 
         def is_authorized_dag(*, method: Any, user: Any, access_entity: Any = None, details: Any = None) -> bool:
-            permitted = user.username != name or (details is not None and details.id == dag_id)
+            permitted = user.username != name or (details is not None and details.id in dag_ids)
             return permitted and bool(asked(method=method, user=user, access_entity=access_entity, details=details))
 
         monkeypatch.setattr(manager, "is_authorized_dag", is_authorized_dag)

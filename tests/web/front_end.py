@@ -23,4 +23,4 @@ def large(runs: int) -> dict[str, Any]:
         ]
         edges += [{"source": f"{name}/0", "target": f"{name}/output"}]
         edges += [{"source": f"{of:05}/output", "target": f"{name}/0"} for of in {(at - 1) // 2, (at - 1) // 3} if 0 <= of < at]
-    return {"nodes": nodes, "edges": edges, "problems": []}
+    return {"nodes": nodes, "edges": edges, "problems": [], "ask": {"python": "", "command": None}}

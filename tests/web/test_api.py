@@ -214,6 +214,12 @@ def test_column_lineage_through_other_runs(client: Client, runs: dict[str, str],
     assert sources(client("viewer", "ann"), True) == {"judged"}
 
 
+def test_very_many_columns_are_told_elsewhere(client: Client, runs: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("airflow_lineage_provider.web.api.columns.MOST_INPUTS", 3)
+    error = client().get(f"{API}/runs/{runs['judged']}/columns").json()["error"]
+    assert (error["name"], error["ask"]["command"]) == ("AnswerTooLarge", f"airflow-lineage columns {runs['judged']}")
+
+
 def test_the_api_describes_itself(client: Client) -> None:
     found = client().get(f"{API}/openapi.json").json()
     assert {f"/api/v1/runs/{{run_id}}/{part}" for part in ("rows", "explanation", "columns", "derivations")} <= set(found["paths"])

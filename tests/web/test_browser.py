@@ -87,15 +87,14 @@ def opened(browser: Any, address: str, token: Callable[[str, str], str]) -> Iter
 
 
 def look(page: Any, name: str) -> None:
-    """Nothing that axe calls serious, nothing to be scrolled to sideways; and a picture, where somebody wants to look."""
+    """Nothing that axe calls serious, nothing to be scrolled to sideways; and a picture, to be looked at (``WEB_SHOTS``)."""
     if SHOTS:
         page.screenshot(path=str(Path(SHOTS) / f"{name}.png"), full_page=True)
     assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
-    if AXE.is_file():
-        page.evaluate(AXE.read_text())
-        found = page.evaluate("axe.run(document, {iframes: false}).then(found => found.violations)")
-        serious = [(one["id"], [node["html"] for node in one["nodes"]]) for one in found if one["impact"] in ("serious", "critical")]
-        assert not serious, json.dumps(serious, indent=1)
+    page.evaluate(AXE.read_text())  # (it is there where the tab was built)
+    found = page.evaluate("axe.run(document, {iframes: false}).then(found => found.violations)")
+    serious = [(one["id"], [node["html"] for node in one["nodes"]]) for one in found if one["impact"] in ("serious", "critical")]
+    assert not serious, json.dumps(serious, indent=1)
 
 
 TASK = "lineage/tab?dag_id=loan_examination&dag_run_id=manual__2025-12-31T06%3A00%3A00%2B00%3A00&task_id=examine&map_index={MAP_INDEX}"
@@ -473,7 +472,7 @@ def test_by_keyboard_alone(opened: Callable[..., Any]) -> None:
     page.keyboard.type("client_id = 49")
     page.keyboard.press("Enter")
     page.get_by_text("Rows 1 to 1.").wait_for()
-    for _ in range(20):
+    for _ in range(30):
         page.keyboard.press("Tab")
         if (page.evaluate("document.activeElement.getAttribute('aria-label')") or "").startswith("Why?"):
             break
@@ -537,3 +536,105 @@ def test_in_airflows_own_frame(opened: Callable[..., Any], scheme: str) -> None:
         page.screenshot(path=str(Path(SHOTS) / f"frame-{scheme}.png"))
     dark = page.evaluate("document.documentElement.classList.contains('dark')")
     assert frame.locator("html").get_attribute("data-theme") == ("dark" if dark else "light")
+
+
+@SIZES
+def test_rows_are_ticked_to_be_explained_together(opened: Callable[..., Any], runs: dict[str, str], width: int, scheme: str) -> None:
+    page = opened(f"lineage/tab#run={runs['judged']}", width=width, scheme=scheme)
+    page.get_by_label("Take row 2 to those that are explained together").check()
+    page.get_by_role("button", name="After").click()
+    page.get_by_text("Rows 51 to 100 of 120 rows.").wait_for()
+    page.get_by_label("Take row 53 to those that are explained together").check()
+    page.get_by_text("2 rows ticked.").wait_for()
+    look(page, f"ticked-{width}")
+    page.get_by_role("link", name="Why these 2?").click()
+    frame = page.frame_locator("iframe")
+    frame.get_by_text("credit_exam").first.wait_for()
+    link = page.get_by_role("region", name="Why?").get_by_role("link", name="Link to this").get_attribute("href")
+    numbers = parse_qs(urlsplit(link).fragment)["why"][0].split(",")
+    assert len(numbers) == 2
+    with page.expect_download() as saved:
+        page.get_by_role("region", name="Why?").get_by_role("button", name="Save JSON").click()
+    assert len(json.loads(Path(saved.value.path()).read_text())["target"]["rows"]) == 2
+    page.get_by_role("button", name="Untick").click()
+    page.get_by_text("2 rows ticked.").wait_for(state="detached")
+
+
+@SIZES
+def test_a_column_is_chosen(opened: Callable[..., Any], runs: dict[str, str], width: int, scheme: str) -> None:
+    page = opened(f"lineage/tab#run={runs['judged']}", width=width, scheme=scheme)
+    page.get_by_role("link", name="Where does judge come from?").click()
+    told = page.get_by_role("region", name="Where judge comes from")
+    told.get_by_text("client.income").wait_for()
+    assert page.evaluate("document.activeElement.textContent") == "Where judge comes from"
+    assert "through credit_exam" in told.inner_text()
+    look(page, f"column-{width}")
+    page.get_by_role("link", name="amount", exact=True).click()
+    page.get_by_role("region", name="Where amount comes from").get_by_text("loan.amount").wait_for()
+    link = page.get_by_role("region", name="Where amount comes from").get_by_role("link", name="Link to this").get_attribute("href")
+    page.goto("about:blank")
+    page.goto(link)
+    page.get_by_role("region", name="Where amount comes from").get_by_text("loan.amount").wait_for()
+    page.get_by_text(f"airflow-lineage columns {runs['judged']}").wait_for()
+
+
+def test_a_source_row_of_a_stored_answer_is_followed_on(opened: Callable[..., Any], runs: dict[str, str], store: Store) -> None:
+    kept = Lineage(store=store).get_run(runs["judged"]).explain("client_id = 49").id
+    page = opened(f"lineage/tab#run={runs['judged']}&part=answers&answer={kept}")
+    page.get_by_role("link", name="Follow a source row further").click()
+    page.get_by_role("link", name="What else? Row 1 of client").click()
+    page.get_by_role("heading", name="1 row of the result of this run").wait_for()
+    page.get_by_text("the row is known by its values").first.wait_for()
+    look(page, "stored-followed")
+
+
+@SIZES
+def test_links_lead_back_to_lists_and_pictures(opened: Callable[..., Any], width: int, scheme: str) -> None:
+    page = opened(DAG_RUN.format("loan_examination"), width=width, scheme=scheme)
+    page.get_by_role("group", name="Table judged").click()
+    page.get_by_text("4 of 6 runs and tables are shown.").wait_for()
+    page.get_by_role("group", name="Run loans.examine").click()
+    page.get_by_text("6 of 6 runs and tables are shown.").wait_for()
+    page.get_by_role("button", name="Show its segments").click()
+    page.get_by_role("group", name="segment 1, Non-D · stored").wait_for()
+    link = page.get_by_role("link", name="Link to this").get_attribute("href")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save JSON").click()
+    assert len(json.loads(Path(saved.value.path()).read_text())["nodes"]) > 6
+    page.goto("about:blank")
+    page.goto(link)
+    page.get_by_text("6 of 6 runs and tables are shown.").wait_for()
+    page.get_by_role("group", name="segment 1, Non-D · stored").wait_for()
+    page.get_by_text("airflow-lineage dag-plan loan_examination").wait_for()
+    page.get_by_role("button", name="Start again").click()
+    page.get_by_text("2 of 6 runs and tables are shown.").wait_for()
+    page.get_by_role("link", name="Runs", exact=True).click()
+    link = page.get_by_role("link", name="Link to this").get_attribute("href")
+    page.goto("about:blank")
+    page.goto(link)
+    page.get_by_role("link", name="loans.again").wait_for()
+    assert page.get_by_role("heading").all_inner_texts() == ["loan_examination"]
+
+
+@SIZES
+def test_questions_that_wait_and_the_last_answers(
+    opened: Callable[..., Any], client: Any, runs: dict[str, str], store: Store, derived: Any, width: int, scheme: str
+) -> None:
+    Lineage(store=store).get_run(runs["judged"]).explain("client_id = 11")
+    conf = {"lineage_run_id": runs["judged"], "target": "client_id = 12"}
+    asked = client().post("/api/v2/dags/lineage_derivation/dagRuns", json={"logical_date": None, "conf": conf}).json()["dag_run_id"]
+    try:
+        page = opened("lineage/tab", width=width, scheme=scheme)
+        waiting = page.get_by_role("row", name=f"loans.examine: client_id = 12 lineage_derivation · derive · {asked}")
+        waiting.get_by_text("waiting").wait_for()
+        look(page, f"questions-{width}")
+        waiting.get_by_role("link", name="loans.examine: client_id = 12").click()
+        page.get_by_text("Waiting for its turn").wait_for()
+        page.goto(page.url.partition("lineage/tab")[0] + "lineage/tab?dag_id=loan_examination")
+        page.get_by_role("link", name="client_id = 11").first.click()
+        page.frame_locator("iframe").get_by_text("credit_exam").first.wait_for()
+        page.go_back()
+        page.get_by_text("Stored answers, newest first").wait_for()
+        look(page, f"dag-answers-{width}")
+    finally:
+        client().delete(f"/api/v2/dags/lineage_derivation/dagRuns/{asked}")

@@ -86,6 +86,26 @@ def test_stored_answers_of_all_runs(client: Client, runs: dict[str, str], only_d
     assert client("viewer").get(f"{API}/derivations?search=notebook").json() == {"derivations": [], "next": None}
 
 
+def test_stored_answers_about_the_runs_of_a_dag_and_by_what_they_ask(
+    client: Client, runs: dict[str, str], store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lineage = Lineage(store=store)
+    asked = {"judged": "client_id = 7 AND name = 'client 7'", "reported": "client_id = 99 AND amount < 1e6"}
+    made = {name: lineage.get_run(runs[name]).explain(target).id for name, target in asked.items()}
+
+    def ids(**params: str) -> list[str]:
+        return [one["derivation"]["id"] for one in client().get(f"{API}/derivations", params=params).json()["derivations"]]
+
+    of_dag = client().get(f"{API}/derivations?dag_id=loan_report").json()["derivations"]
+    assert (of_dag[0]["derivation"]["id"], {one["dag_id"] for one in of_dag}) == (made["reported"], {"loan_report"})
+    assert ids(dag_id="loan_repor") == ids(dag_id="loan%") == []
+    assert ids(search="CLIENT 7'") == [made["judged"]]
+    assert ids(search="AMOUNT < 1E6", dag_id="loan_report") == [made["reported"]]
+    assert ids(search="amount < 1e6", dag_id="loan_examination") == []
+    monkeypatch.setenv("AIRFLOW_LINEAGE_MASK", "name")  # what is found would tell what was asked
+    assert ids(search="client 7'") == []
+
+
 def test_chunks_are_told_apart(client: Client, runs: dict[str, str], store: Store) -> None:
     made = Lineage(store=store).get_run(runs["judged"]).explain_in_chunks("client_id < 3", chunk_rows=1)
     told = client().get(f"{API}/runs/{runs['judged']}/derivations").json()["derivations"]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +14,11 @@ from rich.console import Console
 
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.errors import RunNotFound
-from airflow_lineage_provider.records.run import RunHead
+from airflow_lineage_provider.records.run import RecordedInput, RecordedOutput, RunHead, RunRecord
+from airflow_lineage_provider.records.versions import FilesVersion, NoVersion
 from airflow_lineage_provider.store import Store
+from tests.web.conftest import database
+from tests.web.recorded_runs import restore
 
 API = "/lineage/api/v1"
 Client = Callable[..., Any]
@@ -105,7 +110,8 @@ def test_what_one_may_not_read_is_not_told(client: Client, runs: dict[str, str],
     table = nodes[f"{runs['judged']}/output"]
     assert (table["withheld"], table["rows"], table["run_id"]) == (True, None, None)
     assert "may not read" in table["detail"]
-    assert picture(client("viewer", "ann"), "loan_examination").json() == {"nodes": [], "edges": [], "problems": []}
+    nothing = picture(client("viewer", "ann"), "loan_examination").json()
+    assert (nothing["nodes"], nothing["edges"], nothing["problems"]) == ([], [], [])
     assert picture(client(None), "loan_report").status_code == 401
 
 
@@ -146,3 +152,36 @@ def test_of_a_task_instance_the_last_try_counts() -> None:
     runs = [run("5", "b", 1), run("4", "a", 2, "q"), run("3", "a", 2), run("2", "a", 1), run("1", "c", None)]
     assert [one.id for one in last_tries(runs)] == ["1", "3", "4", "5"]
     assert [one.id for one in last_tries(reversed(runs))] == ["1", "3", "4", "5"]
+
+
+def test_a_run_without_a_plan_is_joined_at_the_tables_that_it_read_and_wrote(
+    client: Client, lineage_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it read in the version that another run wrote, what has a name alone, and who read what it wrote, without a plan as well."""
+    with Store.open(database(lineage_home, "by_names")) as own:
+        monkeypatch.setenv("AIRFLOW_LINEAGE_STORE", own.url)
+        judged, again = (restore(own, name) for name in ("judged", "again"))
+        (read,) = own.run(again).inputs
+        nobody = RecordedInput(leaf=1, name="bank.people", identity=read.identity, version=NoVersion())
+        inputs = (replace(read, leaf=0, paths=("/data/judged",)), nobody)
+        context = {"dag_id": "by_names", "run_id": DAG_RUN, "task_id": "sampled", "map_index": -1, "try_number": 1}
+        output = RecordedOutput(kind="path", target="/data/sampled")
+        first = RunRecord(pipeline="sampled", airflow=context, output=output, inputs=inputs)
+        first = replace(first, id=own.begin_run(first))
+        own.mark_incomplete(replace(first, error="lineage incomplete: it is a sample"), {"file:///data/sampled/a.parquet": "7:1000"})
+        version = FilesVersion(count=1, bytes=7, files={"file:///data/sampled/a.parquet": (7, 1000)})
+        later = RunRecord(pipeline="later", airflow=context | {"dag_id": "other"}, inputs=(replace(nobody, leaf=0, version=version),))
+        later = replace(later, id=own.begin_run(later))
+        own.mark_incomplete(replace(later, error="lineage incomplete: it is a sample, too"), {})
+
+        nodes, edges = parts(picture(client(), "by_names"))
+        (unknown,) = [one for one in nodes.values() if one["label"] == "bank.people"]
+        assert {(f"{judged}/output", first.id), (unknown["id"], first.id), (first.id, f"{first.id}/output")} <= edges
+        assert (f"{first.id}/output", later.id) in edges
+        assert nodes[first.id]["status"] == "incomplete"
+        assert nodes[f"{judged}/output"]["rows"] == 120
+        details = client().get(f"{API}/runs/{first.id}").json()
+        assert (details["reads"], details["output"]) == (["judged", "bank.people"], "/data/sampled")
+        # The reader of its own DAG run is joined at what was written, too.
+        _, beside = parts(picture(client(), "other"))
+        assert (f"{first.id}/output", later.id) in beside

@@ -330,3 +330,14 @@ def test_the_catalog_answers_while_rows_are_looked_through(client: Client) -> No
 
     anyio.run(ask)
     assert found == [True] * 30
+
+
+def test_no_form_of_another_site_can_ask(client: Client, runs: dict[str, str]) -> None:
+    """What a page elsewhere can send with a person's cookie is a form, or a plain text, of which nothing is read."""
+    body = '{"where": "client_id = 49"}'
+    path = f"{API}/runs/{runs['judged']}/rows"
+    assert client().post(path, content=body, headers={"content-type": "application/json"}).status_code == 200
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"):
+        refused = client().post(path, content=body, headers={"content-type": kind})
+        assert (refused.status_code, refused.json()["error"]["name"]) == (422, "InvalidRequest")
+        assert "client 49" not in refused.text

@@ -209,3 +209,40 @@ def test_a_message_about_any_run_is_shown_without_what_is_withheld(monkeypatch: 
     assert text_shown(text) == text
     monkeypatch.setenv("AIRFLOW_LINEAGE_HIDE", "sal*")
     assert text_shown(text) == "run 01a of x could not be traced: ••• > ••• AND name = •••"
+
+
+def test_a_source_row_of_a_stored_answer_is_followed(client: Client, runs: dict[str, str], store: Store) -> None:
+    """By its values, since a stored answer has no keys: as from the explanation itself, where no other row has them."""
+    kept = Lineage(store=store).get_run(runs["judged"]).explain("client_id = 49").id
+    for what in ("forward", "why-not"):
+        body = {"table": "client", "derivation": kept, "row": 0}
+        stored, direct = (asked(client(), runs["judged"], what, **one).json() for one in (body, behind(49, "client")))
+        stored, direct = (stored, direct) if what == "forward" else (stored["found"], direct["found"])
+        assert stored["rows"] == direct["rows"]
+        (one,), (other,) = stored["results"], direct["results"]
+        assert (one["result"], one["numbers"], one["ask"]) == (other["result"], other["numbers"], other["ask"])
+        assert (one["guarantee"]["level"], other["guarantee"]["level"]) == ("superset", "exact")
+
+
+def test_rows_of_stored_answers_that_cannot_be_followed(
+    client: Client, runs: dict[str, str], store: Store, only_dag: OnlyDag, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lineage = Lineage(store=store)
+    own, behind_it = (lineage.get_run(runs[name]).explain("client_id = 49").id for name in ("judged", "reported"))
+
+    def refused(client: Any, run: str, **body: Any) -> tuple[int, str]:
+        answer = asked(client, runs[run], "forward", **{"table": "client", "row": 0, "derivation": own} | body)
+        assert "client 49" not in answer.text
+        return answer.status_code, answer.json()["error"]["name"]
+
+    assert refused(client(), "reported", derivation=behind_it) == (422, "InvalidTarget")  # an earlier run has read that table
+    assert refused(client(), "reported") == (422, "InvalidTarget")  # it is about another run
+    assert refused(client(), "judged", row=1) == (422, "InvalidTarget")
+    assert refused(client(), "judged", table="nothing") == (422, "InvalidTarget")
+    assert refused(client(), "judged", derivation="01zzz") == (404, "DerivationNotFound")
+    assert refused(client(), "judged", where="true") == (422, "InvalidRequest")
+    assert refused(client(), "judged", row=None) == (422, "InvalidRequest")
+    only_dag("ann", "loan_report")
+    assert refused(client("viewer", "ann"), "judged")[0] == 404
+    monkeypatch.setenv("AIRFLOW_LINEAGE_MASK", "client.*")
+    assert refused(client(), "judged") == (422, "InvalidTarget")  # nothing is left to know it by

@@ -8,12 +8,16 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
+from airflow_lineage_provider.errors import AnswerTooLarge
 from airflow_lineage_provider.recording import discretion_of
 from airflow_lineage_provider.render.column_document import columns_dict
 from airflow_lineage_provider.web.api.formats import FILES, Wanted, as_file
 from airflow_lineage_provider.web.asking import Asked, Question
+from airflow_lineage_provider.web.lines import columns_lines
+from airflow_lineage_provider.web.problems import Refused
 
 router = APIRouter(tags=["columns"])
+MOST_INPUTS = 50_000
 _FILE = ("column", "column_type", "source", "source_column", "type", "subtype")
 
 
@@ -37,7 +41,14 @@ def _columns(question: Question, run_id: str, across: bool) -> dict[str, Any]:
         return [one for one in inputs if not discretion.hides(one["column"] or "", one["source"] or "")]
 
     shown = [one | {"inputs": kept(one["inputs"])} for one in found["columns"] if not discretion.hides(one["name"])]
-    return {"document": found["document"], "version": found["version"], "columns": shown, "rows": kept(found["rows"])}
+    lines = columns_lines(run.record.id, across=across)
+    pairs = sum(len(one["inputs"]) for one in shown) + len(found["rows"])
+    if pairs > MOST_INPUTS:
+        raise Refused(
+            AnswerTooLarge(f"the columns come from {pairs:,} others in all, and no more than {MOST_INPUTS:,} are told here"), lines
+        )
+    ask = {"python": lines.python, "command": lines.command}
+    return {"document": found["document"], "version": found["version"], "columns": shown, "rows": kept(found["rows"]), "ask": ask}
 
 
 def _table(found: Mapping[str, Any]) -> Any:

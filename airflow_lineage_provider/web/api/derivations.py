@@ -77,15 +77,15 @@ def _listed(question: Question, run_id: str) -> DerivationsAnswer:
 
 def told_of(one: DerivationRecord, run: Callable[[], Run]) -> DerivationAnswer:
     """A stored answer without its tables; its run is read where columns are withheld, of which its target may tell."""
-    created, asked = one.created.isoformat(timespec="seconds") if one.created else "", _target(one.target, run)
+    created, asked = one.created.isoformat(timespec="seconds") if one.created else "", target_shown(one.target, run)
     dag_run = (one.airflow or {}).get("run_id")
     return DerivationAnswer(
         id=one.id, run_id=one.run_id, question=one.question, asked=asked, created=created, seconds=one.seconds, counts=dict(one.counts),
-        dag_run_id=dag_run if isinstance(dag_run, str) else None, chunk=_chunk(one),
+        dag_run_id=dag_run if isinstance(dag_run, str) else None, chunk=chunk_of(one),
     )  # fmt: skip
 
 
-def _target(target: str, run: Callable[[], Run]) -> str:
+def target_shown(target: str, run: Callable[[], Run]) -> str:
     """What may be told of it: nothing, where the run's record, or its plan, is damaged, and nobody knows what its words are names of."""
     if not Discretion.of():
         return target
@@ -98,17 +98,26 @@ def _target(target: str, run: Callable[[], Run]) -> str:
         return ""
 
 
-def _chunk(one: DerivationRecord) -> ChunkAnswer | None:
+def chunk_of(one: DerivationRecord) -> ChunkAnswer | None:
+    """Which chunk it is of a question that has several."""
     return None if one.place is None else ChunkAnswer(number=one.place.chunk + 1, of=one.place.chunks, set_id=one.place.set_id)
+
+
+def answer_for(question: Question, derivation_id: str) -> Answer:
+    """A stored answer that is for this person, with what its columns carry.
+
+    :raises DerivationNotFound: there is none, or its run is not for them. :raises HTTPException: it has rows of a run that is not.
+    """
+    lineage = question.lineage()
+    found = _found(question, lineage, derivation_id)
+    _check(question, found)
+    return lineage.shown_later(found)
 
 
 def _answered(
     question: Question, derivation_id: str, wanted: tuple[ExplanationForm, str | None], table: str | None, file: Format
 ) -> ExplanationAnswer | Response:
-    lineage = question.lineage()
-    found = _found(question, lineage, derivation_id)
-    _check(question, found)
-    found = lineage.shown_later(found)
+    found = answer_for(question, derivation_id)
     form, udf = wanted
     if file == "json" and form == "page":
         return stored_answer(found, form, udf)

@@ -71,7 +71,8 @@ class SourceAnswer(BaseModel):
 
 
 class RunDetails(BaseModel):
-    """One run: what it stored, what it cost, and which columns its result has."""
+    """One run: what it stored, what it cost, and which columns its result has. ``reads``: the tables that a run has read whose plan could
+    not be recorded."""
 
     run: RunAnswer
     params: dict[str, Any]
@@ -83,6 +84,7 @@ class RunDetails(BaseModel):
     columns: list[str]
     sources: list[SourceAnswer]
     has_result: bool
+    reads: list[str] = []
 
 
 class Asked(BaseModel):
@@ -117,6 +119,14 @@ class ColumnAnswer(BaseModel):
     masked: bool = False
 
 
+class LinesAnswer(BaseModel):
+    """How the same is asked in Python, in a shell (null where the command has no verb for it), and of the derivation DAG (its ``conf``)."""
+
+    python: str
+    command: str | None
+    conf: dict[str, str | bool] | None = None
+
+
 class RowsAnswer(BaseModel):
     """A page of rows, each an array of JSON values as `Explanation.to_dict` has them.
 
@@ -129,6 +139,7 @@ class RowsAnswer(BaseModel):
     offset: int
     more: bool
     total: int | None
+    ask: LinesAnswer
 
 
 class RowsMeant(Asked):
@@ -158,18 +169,20 @@ class ExplainAsked(RowsMeant):
 
 
 class SourceRowsAsked(Asked):
-    """Rows of a source table: those that meet a predicate over its columns; or one, by its place ``row`` in the table of the explanation
-    of the rows ``behind`` (counted from 0)."""
+    """Rows of a source table: those that meet a predicate over its columns; or one, by its place ``row`` in the table (counted from 0) of
+    the explanation of the rows ``behind``, or of the stored explanation with the id ``derivation``."""
 
     table: Annotated[str, Field(max_length=500)]
     where: Annotated[str | None, Field(max_length=MOST_CHARACTERS)] = None
     behind: RowsMeant | None = None
+    derivation: Annotated[str | None, Field(max_length=500)] = None
     row: Annotated[int | None, Field(ge=0)] = None
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
-        if (self.behind is None) != (self.row is None) or (self.where is None) == (self.row is None):
-            raise ValueError("name the source rows in exactly one way: where, or behind and row")
+        of = [one for one in (self.where, self.behind, self.derivation) if one is not None]
+        if len(of) != 1 or (self.where is None) == (self.row is None):
+            raise ValueError("name the source rows in exactly one way: where, or a row and what it is behind: behind, or derivation")
         return self
 
 
@@ -179,14 +192,6 @@ class ForwardAsked(SourceRowsAsked):
 
     across: bool = False
     saved: Annotated[str | None, Field(max_length=500)] = None
-
-
-class LinesAnswer(BaseModel):
-    """How the same is asked in Python, in a shell (null where the command has no verb for it), and of the derivation DAG (its ``conf``)."""
-
-    python: str
-    command: str | None
-    conf: dict[str, str | bool] | None = None
 
 
 class ExplanationAnswer(BaseModel):
@@ -285,6 +290,7 @@ class PictureAnswer(BaseModel):
     nodes: list[NodeAnswer]
     edges: list[EdgeAnswer]
     problems: list[str]
+    ask: LinesAnswer
 
 
 class ChunkAnswer(BaseModel):
@@ -323,6 +329,31 @@ class StoredAnswersFound(BaseModel):
 
     derivations: list[WithRun]
     next: str | None
+
+
+class QuestionAnswer(BaseModel):
+    """A task instance that derives: it waits, runs, or failed of late (``state``), since then. What it is asked is known of runs of the
+    derivation DAG: ``question``, ``asked`` and the run. ``stage`` is what it told last, ``chunk`` the one that it stored last."""
+
+    dag_id: str
+    dag_run_id: str
+    task_id: str
+    map_index: int
+    state: Literal["waiting", "running", "failed"]
+    since: str
+    question: QuestionKind | None = None
+    asked: str = ""
+    run_id: str | None = None
+    pipeline: str | None = None
+    stage: str | None = None
+    chunk: ChunkAnswer | None = None
+
+
+class QuestionsAnswer(BaseModel):
+    """Questions that tasks are answering, newest first. ``more``: there may be others, which are older."""
+
+    questions: list[QuestionAnswer]
+    more: bool
 
 
 class HitAnswer(BaseModel):

@@ -12,7 +12,9 @@ from fastapi import APIRouter, Query
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.errors import LineageError, StoreUnavailable
+from airflow_lineage_provider.reasons.discretion import Discretion
 from airflow_lineage_provider.records.run import RunHead
+from airflow_lineage_provider.store.derivation_list import AnswersWanted
 from airflow_lineage_provider.store.run_list import RunsWanted
 from airflow_lineage_provider.web.api.derivations import told_of
 from airflow_lineage_provider.web.api.models import FoundAnswer, HitAnswer, StoreAnswer, StoredAnswersFound, WithRun
@@ -40,11 +42,14 @@ async def found(question: Asked, search: Search, before: Annotated[str | None, Q
 async def stored_answers(
     question: Asked,
     search: Annotated[str | None, Query(max_length=200)] = None,
+    dag_id: Annotated[str | None, Query(max_length=500)] = None,
     before: Annotated[str | None, Query(max_length=500)] = None,
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
 ) -> StoredAnswersFound:
-    """The newest stored answers about runs that this person may see; ``search`` as of runs."""
-    return await question.answered(lambda: _stored_answers(question, search or None, before, limit))
+    """The newest stored answers about runs that this person may see, of all DAGs or of one; ``search`` as of runs, and, where no columns
+    are withheld, a part of what was asked."""
+    wanted = AnswersWanted(text=search or None, dag_id=dag_id, before=before, by_target=not Discretion.of())
+    return await question.answered(lambda: _stored_answers(question, wanted, limit))
 
 
 @router.get("/store")
@@ -90,9 +95,9 @@ def _hits(lineage: AskedLineage, run: RunHead, search: str) -> list[Hit]:
         return []
 
 
-def _stored_answers(question: Question, search: str | None, before: str | None, limit: int) -> StoredAnswersFound:
+def _stored_answers(question: Question, wanted: AnswersWanted, limit: int) -> StoredAnswersFound:
     lineage = question.lineage()
-    listed = lineage.lasting(lambda: lineage.store.list_derivations(search, before, question.rights.may_see, limit))
+    listed = lineage.lasting(lambda: lineage.store.list_derivations(wanted, question.rights.may_see, limit))
     told = []
     for record, run in listed.found:
         asked = told_of(record, partial(lineage.get_run, run.id, whole=True))

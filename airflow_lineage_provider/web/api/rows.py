@@ -13,7 +13,7 @@ from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.recording import discretion_of, redaction_of
 from airflow_lineage_provider.render.askable import check_askable
 from airflow_lineage_provider.web.api.formats import FILES, Format, Wanted, as_file, columns_told, values_told
-from airflow_lineage_provider.web.api.models import RowsAnswer, RowsAsked
+from airflow_lineage_provider.web.api.models import LinesAnswer, RowsAnswer, RowsAsked
 from airflow_lineage_provider.web.asking import Asked, Question
 from airflow_lineage_provider.web.lines import explain_lines, rows_lines
 from airflow_lineage_provider.web.problems import Refused
@@ -47,7 +47,7 @@ def _rows(question: Question, run_id: str, asked: RowsAsked, form: Format) -> Ro
 
 def _answer(run: Run, asked: RowsAsked, page: ResultPage) -> RowsAnswer:
     discretion = discretion_of(run.plan)
-    shown = rows_shown(page.rows, discretion)
+    shown, lines = rows_shown(page.rows, discretion), rows_lines(run.id, asked.where, [(one.column, one.descending) for one in asked.sort])
     return RowsAnswer(
         columns=columns_told(shown, discretion),
         rows=values_told(shown),
@@ -56,4 +56,5 @@ def _answer(run: Run, asked: RowsAsked, page: ResultPage) -> RowsAnswer:
         offset=asked.offset,
         more=page.more,
         total=run.summary.rows if asked.where is None else None,
+        ask=LinesAnswer(python=lines.python, command=None),  # (the command shows runs, and no rows of a result)
     )

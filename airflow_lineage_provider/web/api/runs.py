@@ -74,7 +74,8 @@ def _number(value: object) -> int | None:
 
 
 def _details(question: Question, run_id: str) -> RunDetails:
-    """Of a run that is not complete, or whose plan cannot be read, there is its record alone."""
+    """Of a run that is not complete, or whose plan cannot be read, there is its record alone; of one whose plan could not be recorded also
+    which tables it read."""
     head = question.head(run_id)
     sizes = question.lineage().store.stored_bytes([head.id])
     bare = RunDetails(
@@ -82,6 +83,10 @@ def _details(question: Question, run_id: str) -> RunDetails:
         segments=[], udfs=[], columns=[], sources=[],
         has_result=False,
     )  # fmt: skip
+    if head.status == "incomplete":
+        record = question.run(run_id).record
+        reads = [] if record.plan else [one.name for one in record.inputs]
+        return bare.model_copy(update={"reads": reads, "output": record.output.target if record.output else None})
     if head.status != "complete":
         return bare
     run = question.run(run_id)

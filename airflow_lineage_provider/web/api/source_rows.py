@@ -12,17 +12,20 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from airflow_lineage_provider.answers.descendants import Descendants
+from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.answers.keyed_rows import KeyedRows
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
+from airflow_lineage_provider.answers.tables import SourceTable
 from airflow_lineage_provider.answers.values import rows_of
 from airflow_lineage_provider.deriving.why_not.question import asked_of, columns_read
 from airflow_lineage_provider.errors import InvalidTarget, LineageError, SparkRequired
 from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
 from airflow_lineage_provider.reasons.discretion import Discretion
 from airflow_lineage_provider.recorded_run import Run
-from airflow_lineage_provider.recording import discretion_of, redaction_of
+from airflow_lineage_provider.recording import discretion_of, redaction_of, tables_of
 from airflow_lineage_provider.render.askable import check_source_askable
 from airflow_lineage_provider.render.withheld import remarks_shown
+from airflow_lineage_provider.web.api.derivations import answer_for
 from airflow_lineage_provider.web.api.explanations import explained
 from airflow_lineage_provider.web.api.formats import FILES, Format, Wanted, as_file, columns_told, values_told
 from airflow_lineage_provider.web.api.models import (
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 router = APIRouter(tags=["source rows"])
+_BY_VALUES = Guarantee(level="superset", cause="the row is known by its values: whatever has the same is followed with it")
 _TABLES = 2
 """Of each run: the rows, and which of them descend from which."""
 
@@ -166,9 +170,21 @@ def _meant(question: Question, run: Run, asked: SourceRowsAsked) -> tuple[TableA
             return None, [_meeting(question, run, asked.table, asked.where)]
         except LineageError as problem:
             raise Refused(problem, None, redaction) from problem
+    if asked.derivation is not None:
+        return _stored(question, run, asked, asked.derivation)
     assert asked.behind is not None
-    assert asked.row is not None
     found, _ = explained(question, run, asked.behind)
+    told, predicate, source = _row_of(found, run, asked)
+    keyed = [only for one in source.keyed if asked.row is not None and (only := one.only(asked.row)) is not None]
+    return told, [_Meant(question.run(one.run_id), one.table, predicate, one, source.guarantee) for one in keyed]
+
+
+def _row_of(found: Explanation, run: Run, asked: SourceRowsAsked) -> tuple[TableAnswer, str, SourceTable]:
+    """The row as it is shown, the predicate that says its values as far as that can be, and its table.
+
+    :raises Refused: there is no such row.
+    """
+    assert asked.row is not None
     if asked.table not in found.sources or asked.row >= len(found.sources[asked.table]):
         tables = ", ".join(f"{name} ({len(one):,})" for name, one in found.sources.items())
         raise Refused(InvalidTarget(f"the explanation has no such source row; it has rows of {tables}"), None, redaction_of(run.plan))
@@ -178,9 +194,27 @@ def _meant(question: Question, run: Run, asked: SourceRowsAsked) -> tuple[TableA
     told = _table(row, discretion, asked.table)
     masked = {one.name for one in told.columns if one.masked}
     (values,) = rows_of(row)
-    predicate = like({name: value for name, value in zip(row.column_names, values, strict=True) if name not in masked})
-    keyed = [only for one in source.keyed if (only := one.only(asked.row)) is not None]
-    return told, [_Meant(question.run(one.run_id), one.table, predicate, one, source.guarantee) for one in keyed]
+    return told, like({name: value for name, value in zip(row.column_names, values, strict=True) if name not in masked}), source
+
+
+def _stored(question: Question, run: Run, asked: SourceRowsAsked, derivation_id: str) -> tuple[TableAnswer, list[_Meant]]:
+    """A source row of a stored explanation, which does not have its key: it is followed by its values, in the run that was explained.
+
+    :raises Refused: the stored answer is no explanation of this run, has no such row, or nothing can be said of the row's values.
+    """
+    found = answer_for(question, derivation_id)
+    if not isinstance(found, Explanation) or found.run.id != run.id:
+        raise Refused(InvalidTarget(f"the stored answer {derivation_id} is no explanation of rows of run {run.id}"))
+    told, predicate, source = _row_of(found, run, asked)
+    redaction = redaction_of(run.plan)
+    if asked.table not in tables_of(run.plan):
+        text = f"{asked.table} was read by an earlier run on the way, and not by this one: ask anew why, and follow the row from there"
+        raise Refused(InvalidTarget(text), None, redaction)
+    if predicate == "true":
+        raise Refused(
+            InvalidTarget("the row has no value that a predicate can say: ask anew why, and follow it from there"), None, redaction
+        )
+    return told, [replace(_meeting(question, run, asked.table, predicate), worth=weakest(source.guarantee, _BY_VALUES))]
 
 
 def _meeting(question: Question, run: Run, table: str, where: str) -> _Meant:

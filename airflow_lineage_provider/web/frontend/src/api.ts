@@ -38,6 +38,8 @@ export interface RunDetails {
   columns: string[];
   sources: { name: string; columns: string[] }[];
   has_result: boolean;
+  /** Of a run whose plan could not be recorded, the tables that it read. */
+  reads: string[];
 }
 
 export interface Rows {
@@ -47,6 +49,7 @@ export interface Rows {
   offset: number;
   more: boolean;
   total: number | null;
+  ask: Ask;
 }
 
 export interface Ask {
@@ -92,6 +95,23 @@ export interface Derivation {
   chunk: { number: number; of: number } | null;
 }
 
+/** A task instance that derives: what it is asked is known of runs of the derivation DAG. */
+export interface AskedQuestion {
+  dag_id: string;
+  dag_run_id: string;
+  task_id: string;
+  map_index: number;
+  state: "waiting" | "running" | "failed";
+  since: string;
+  question: Question | null;
+  asked: string;
+  run_id: string | null;
+  pipeline: string | null;
+  /** What it told last of how far it is. */
+  stage: string | null;
+  chunk: { number: number; of: number } | null;
+}
+
 export interface StoredAnswer {
   derivation: Derivation & { run_id: string };
   pipeline: string;
@@ -113,9 +133,13 @@ export interface ColumnInput {
   column: string | null;
   type: string;
   subtype: string;
+  /** The value cannot be told from the result: a hash, a count. */
+  masking: boolean;
+  udfs: string[];
 }
 
 export interface Columns {
+  ask: Ask;
   columns: { name: string; type: string; inputs: ColumnInput[] }[];
   rows: ColumnInput[];
 }
@@ -131,8 +155,8 @@ export interface RowsAsked {
 
 export type Target = { where: string } | { numbers: string[] };
 
-/** Source rows: those that meet a predicate, or one by its place in an explanation. */
-export type SourceRows = { table: string; where: string } | { table: string; behind: Target; row: number };
+/** Source rows: those that meet a predicate, or one by its place in an explanation, or in a stored one. */
+export type SourceRows = { table: string; where: string } | { table: string; behind: Target; row: number } | { table: string; derivation: string; row: number };
 
 export interface Descendants {
   run: Run;
@@ -176,6 +200,8 @@ export interface PictureNode {
 }
 
 export interface Picture {
+  /** How the same is asked elsewhere. */
+  ask: Ask;
   nodes: PictureNode[];
   edges: { source: string; target: string }[];
   problems: string[];
@@ -271,7 +297,10 @@ async function numbers(path: string, body: unknown): Promise<Uint32Array> {
   return Uint32Array.from({ length: read.byteLength / 4 }, (_, at) => read.getUint32(4 * at, true));
 }
 
-const searched = (search: string, before: string | undefined) => new URLSearchParams({ search, ...(before ? { before } : {}) });
+/** What is asked for in an address: nothing of what is not said. */
+function wished(asked: Record<string, string | undefined>): URLSearchParams {
+  return new URLSearchParams(Object.entries(asked).filter((one): one is [string, string] => Boolean(one[1])));
+}
 
 const run = (id: string) => `runs/${encodeURIComponent(id)}`;
 
@@ -280,19 +309,17 @@ function wanted(form: ExplanationForm): Record<string, string> {
 }
 
 export const api = {
-  runs: (asked: Record<string, string | undefined>, signal?: AbortSignal) => {
-    const given = Object.entries(asked).filter((one): one is [string, string] => Boolean(one[1]));
-    return answer<{ runs: Run[]; next: string | null }>(`runs?${new URLSearchParams(given)}`, signal);
-  },
+  runs: (asked: Record<string, string | undefined>, signal?: AbortSignal) => answer<{ runs: Run[]; next: string | null }>(`runs?${wished(asked)}`, signal),
   derivationDag: (signal?: AbortSignal) => answer<{ dag_id: string; state: "ready" | "missing" | "paused" | "not_permitted"; message: string }>("derivation-dag", signal),
   trigger: (dagId: string, conf: Conf) =>
     answer<{ dag_run_id: string }>(`${AIRFLOW}/dags/${encodeURIComponent(dagId)}/dagRuns`, undefined, { logical_date: null, conf }),
   dagRun: (dagId: string, id: string, signal?: AbortSignal) =>
     answer<{ state: string }>(`${AIRFLOW}/dags/${encodeURIComponent(dagId)}/dagRuns/${encodeURIComponent(id)}`, signal),
   found: (search: string, before: string | undefined, signal?: AbortSignal) =>
-    answer<{ hits: Hit[]; more: boolean; next: string | null }>(`found?${searched(search, before)}`, signal),
-  storedAnswers: (search: string, before: string | undefined, signal?: AbortSignal) =>
-    answer<{ derivations: StoredAnswer[]; next: string | null }>(`derivations?${searched(search, before)}`, signal),
+    answer<{ hits: Hit[]; more: boolean; next: string | null }>(`found?${wished({ search, before })}`, signal),
+  storedAnswers: (asked: { search?: string; dag_id?: string; before?: string | undefined }, signal?: AbortSignal) =>
+    answer<{ derivations: StoredAnswer[]; next: string | null }>(`derivations?${wished(asked)}`, signal),
+  questions: (asked: { dag_id?: string; dag_run_id?: string }, signal?: AbortSignal) => answer<{ questions: AskedQuestion[]; more: boolean }>(`questions?${wished(asked)}`, signal),
   store: (signal?: AbortSignal) => answer<{ bytes: number | null; retention_days: number | null }>("store", signal),
   picture: (dagId: string, dagRunId: string, signal?: AbortSignal) =>
     answer<Picture>(`picture?${new URLSearchParams({ dag_id: dagId, dag_run_id: dagRunId })}`, signal),

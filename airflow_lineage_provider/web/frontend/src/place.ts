@@ -63,6 +63,8 @@ export function become(view: View): void {
   window.dispatchEvent(new HashChangeEvent("hashchange"));
 }
 
+/** Of a run its id says all; else the DAG, DAG run or task that Airflow's page is about belongs to it. */
 export function permalink(view: View): string {
-  return `${window.location.origin}${window.location.pathname}${hashOf(view)}`;
+  const { origin, pathname, search } = window.location;
+  return `${origin}${pathname}${view["run"] ? "" : search}${hashOf(view)}`;
 }

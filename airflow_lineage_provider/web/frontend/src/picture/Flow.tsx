@@ -2,29 +2,31 @@ import { Background, Controls, MarkerType, ReactFlow, ReactFlowProvider, useReac
 import "@xyflow/react/dist/style.css";
 import { useEffect, useMemo, useState } from "react";
 
-import { hashOf } from "../place";
+import { become, hashOf, type View } from "../place";
 import { currentTheme } from "../theme";
-import { edgesOf, everything, grown, hidden, opening, outer, related, type Graph } from "./graph";
+import { edgesOf, everything, hidden, opening, outer, related, type Graph } from "./graph";
 import { MANY, placed } from "./layout";
 import { Box, type Shown } from "./nodes";
+import { atFirst, ofView, toView, visibleOf, type ShownParts } from "./shown";
 import { said, told } from "./words";
 
 const TYPES = { box: Box };
 
-export function Flow({ graph }: { graph: Graph }) {
+export function Flow({ graph, view }: { graph: Graph; view: View }) {
   return (
     <ReactFlowProvider>
-      <Inside graph={graph} />
+      <Inside graph={graph} view={view} />
     </ReactFlowProvider>
   );
 }
 
 /** The picture: opens at one hop, and grows where something is chosen. What is outside the window is not drawn. */
-function Inside({ graph }: { graph: Graph }) {
+function Inside({ graph, view }: { graph: Graph; view: View }) {
   const start = useMemo(() => opening(graph), [graph]);
-  const [visible, setVisible] = useState(start.visible);
-  const [open, setOpen] = useState(new Set(start.start === undefined ? [] : [start.start]));
-  const [chosen, setChosen] = useState<string>();
+  const parts = useMemo(() => ofView(graph, view), [graph, view]);
+  const change = (next: Partial<ShownParts>) => become(toView(graph, { ...parts, ...next }));
+  const visible = useMemo(() => visibleOf(graph, parts), [graph, parts]);
+  const { open, chosen } = parts;
   const [theme, setTheme] = useState(currentTheme);
   const flow = useReactFlow();
   useEffect(() => {
@@ -73,9 +75,8 @@ function Inside({ graph }: { graph: Graph }) {
   // A click chooses, and so does Enter on a node that has the focus.
   const changed = (changes: NodeChange<Shown>[]) => {
     const one = changes.find((change) => change.type === "select" && change.selected);
-    if (one?.type !== "select") return;
-    setChosen(one.id);
-    setVisible((now) => (hidden(graph, now, outer(graph, one.id)) ? grown(graph, now, one.id) : now));
+    if (one?.type !== "select" || one.id === chosen) return;
+    change({ chosen: one.id, steps: hidden(graph, visible, outer(graph, one.id)) ? [...parts.steps, one.id] : parts.steps });
   };
   // Thousands of nodes are not looked at together: then the picture stays where it began.
   const [toFit, setToFit] = useState<"all" | "start">();
@@ -86,16 +87,16 @@ function Inside({ graph }: { graph: Graph }) {
     else void flow.setCenter(at.x + at.width / 2, at.y + at.height / 2, { zoom: 0.6 });
     setToFit(undefined);
   }, [toFit, drawn, flow, start]);
-  const toggle = (run: string) => setOpen((now) => new Set(now.has(run) ? [...now].filter((one) => one !== run) : [...now, run]));
+  const toggle = (run: string) => change({ open: new Set(open.has(run) ? [...open].filter((one) => one !== run) : [...open, run]) });
   const all = useMemo(() => everything(graph), [graph]);
   const node = chosen === undefined ? undefined : graph.nodes.get(chosen);
   return (
     <>
       <div className="bar">
-        <button type="button" disabled={visible.size === all.size} onClick={() => (setVisible(all), setToFit(all.size > MANY ? "start" : "all"))}>
+        <button type="button" disabled={visible.size === all.size} onClick={() => (change({ all: true }), setToFit(all.size > MANY ? "start" : "all"))}>
           Show all {all.size}
         </button>
-        <button type="button" onClick={() => (setVisible(start.visible), setOpen(new Set(start.start === undefined ? [] : [start.start])), setChosen(undefined), setToFit("all"))}>
+        <button type="button" onClick={() => (change(atFirst(graph)), setToFit("all"))}>
           Start again
         </button>
         <span className="note" role="status">
@@ -108,7 +109,7 @@ function Inside({ graph }: { graph: Graph }) {
           edges={edges}
           nodeTypes={TYPES}
           onNodesChange={changed}
-          onPaneClick={() => setChosen(undefined)}
+          onPaneClick={() => change({ chosen: undefined })}
           colorMode={theme}
           onlyRenderVisibleElements
           nodesDraggable={false}

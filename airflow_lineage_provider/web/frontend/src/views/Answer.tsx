@@ -68,7 +68,7 @@ export function Answer({ name, queryKey, ask, file, close, link, children }: Pro
           <Downloads name={name} what="the answer" file={(form) => file(table, form)} json={() => ask("json").then((one) => one.document)} />
         </div>
       )}
-      {page && !udf && children}
+      {page && !udf && found.data?.question === "explain" && children}
       {found.data?.ask?.conf && <AskSpark conf={found.data.ask.conf} />}
       {found.data?.ask && <Lines ask={found.data.ask} title="The same in a shell, and in Python:" />}
     </section>

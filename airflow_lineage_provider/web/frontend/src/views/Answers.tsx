@@ -6,6 +6,7 @@ import { hashOf, type View } from "../place";
 import { askedText, chunkText, seconds, when } from "../words";
 import { Answer } from "./Answer";
 import { AskedView } from "./AskedView";
+import { SourceRowsOf } from "./SourceRowsOf";
 
 /** Answers about the run that were kept: by operators, in Python, by the command. */
 export function Answers({ id, view }: { id: string; view: View }) {
@@ -20,7 +21,15 @@ export function Answers({ id, view }: { id: string; view: View }) {
         file={(table, form) => api.derivationFile(chosen, table, form)}
         close={hashOf({ run: id, part: "answers" })}
         link={view}
-      />
+      >
+        <SourceRowsOf
+          id={id}
+          queryKey={["derivation", chosen, "json"]}
+          ask={(signal) => api.derivation(chosen, "json", signal)}
+          one={(table, row) => ({ table, derivation: chosen, row })}
+          view={view}
+        />
+      </Answer>
     );
   }
   if (view["asked"] && view["dag"]) return <AskedView id={id} dagId={view["dag"]} dagRunId={view["asked"]} />;

@@ -23,6 +23,14 @@ export function AskedView({ id, dagId, dagRunId }: { id: string; dagId: string; 
     enabled: run.isSuccess,
     refetchInterval: ended ? false : 5_000,
   });
+  const told = useQuery({
+    queryKey: ["questions", dagId, dagRunId],
+    queryFn: ({ signal }) => api.questions({ dag_id: dagId, dag_run_id: dagRunId }, signal),
+    enabled: run.isSuccess && !ended,
+    staleTime: 0,
+    refetchInterval: ended ? false : 2_000,
+  });
+  const stage = told.data?.questions.find((one) => one.stage)?.stage;
   const mine = stored.data?.derivations.filter((one) => one.dag_run_id === dagRunId) ?? [];
   if (run.error) return <Trouble error={run.error} />;
   return (
@@ -31,7 +39,7 @@ export function AskedView({ id, dagId, dagRunId }: { id: string; dagId: string; 
       <p role="status">
         DAG run {dagRunId} of {dagId}: <span className={`badge ${state === "success" ? "complete" : state === "failed" ? "failed" : "running"}`}>{state ?? "…"}</span>
       </p>
-      {!ended && <Waiting what={state === "queued" ? "Waiting for its turn" : "Deriving"} />}
+      {!ended && <Waiting what={state === "queued" ? "Waiting for its turn" : (stage ?? "Deriving")} />}
       {state === "failed" && <p>It failed: the log of its task derive says why.{mine.length > 0 && " Tried again, it goes on with what is stored."}</p>}
       {mine.length > 0 && <Stored id={id} found={mine} />}
       {ended && state === "success" && stored.isSuccess && !mine.length && <p>Its answer is not among the newest that are stored.</p>}

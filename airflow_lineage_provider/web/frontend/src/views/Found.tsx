@@ -60,11 +60,11 @@ function HitTable({ hits }: { hits: Hit[] }) {
   );
 }
 
-/** Answers that were kept, of all runs that a person may see. */
-export function StoredAnswers({ search }: { search: string }) {
+/** Answers that were kept, of all runs that a person may see: those that a text is about, or those about the runs of a DAG. */
+export function StoredAnswers(wanted: { search: string } | { dag_id: string }) {
   const found = useInfiniteQuery({
-    queryKey: ["stored answers", search],
-    queryFn: ({ pageParam, signal }) => api.storedAnswers(search, pageParam, signal),
+    queryKey: ["stored answers", wanted],
+    queryFn: ({ pageParam, signal }) => api.storedAnswers({ ...wanted, before: pageParam }, signal),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (last) => last.next ?? undefined,
   });

@@ -8,6 +8,7 @@ import { become, useView } from "../place";
 import { useRuns } from "../useRuns";
 import { size } from "../words";
 import { Hits, StoredAnswers } from "./Found";
+import { Questions } from "./Questions";
 
 /** Navigation: all runs that a person may see, to be searched. */
 export function Home() {
@@ -25,9 +26,10 @@ export function Home() {
         </p>
       )}
       <form role="search" onSubmit={(event) => event.preventDefault()}>
-        <label htmlFor="search">Search runs and answers by pipeline, DAG, task or id; tables and columns by name</label>
+        <label htmlFor="search">Search runs and answers by pipeline, DAG, task or id, answers by what was asked; tables and columns by name</label>
         <input id="search" type="search" value={search} maxLength={200} onChange={(event) => become({ search: event.target.value })} />
       </form>
+      {!wanted.trim() && <Questions />}
       {found.error && <Trouble error={found.error} />}
       {found.isPending && <Waiting what="Looking for runs" />}
       {found.runs.length > 0 && <RunTable runs={found.runs} caption="Runs, newest first" showDag />}

@@ -5,7 +5,9 @@ import { Trouble, Waiting } from "../Trouble";
 import { api } from "../api";
 import { PictureList } from "../picture/PictureList";
 import { graphOf } from "../picture/graph";
-import { hashOf, type View } from "../place";
+import { Lines } from "../Lines";
+import { hashOf, permalink, type View } from "../place";
+import { saveJson } from "../save";
 
 const Flow = lazy(() => import("../picture/Flow").then((found) => ({ default: found.Flow })));
 
@@ -21,6 +23,10 @@ export function PictureView({ dagId, dagRunId, view }: { dagId: string; dagRunId
     <>
       <p className="bar">
         <a href={hashOf({ part: "picture", as: asList ? "" : "list" })}>{asList ? "As a picture" : "As a list"}</a>
+        <a href={permalink(view)}>Link to this</a>
+        <button type="button" onClick={() => saveJson(`picture-${dagId}-${dagRunId}`, found.data)}>
+          Save JSON
+        </button>
         <span className="legend">
           <span className="key kept" /> stored <span className="key non_d" /> Non-D-segment <span className="key d" /> D-segment <span className="key table" /> table
         </span>
@@ -34,9 +40,10 @@ export function PictureView({ dagId, dagRunId, view }: { dagId: string; dagRunId
         <PictureList graph={graph} />
       ) : (
         <Suspense fallback={<Waiting what="Drawing" />}>
-          <Flow graph={graph} />
+          <Flow graph={graph} view={view} />
         </Suspense>
       )}
+      <Lines ask={found.data.ask} title="The same in a shell, and in Python:" />
     </>
   );
 }

@@ -10,13 +10,17 @@ interface Props {
   chosen: string | undefined;
   setSort: (sort: string) => void;
   addFilter: (term: string) => void;
-  whyHref: (number: string) => string;
+  whyHref: (numbers: string) => string;
+  columnHref: (column: string) => string;
+  ticked: ReadonlySet<string>;
+  tick: (number: string) => void;
 }
 
 type Row = { number: string; values: unknown[] };
 
-/** A page of rows. The server pages, sorts and filters; a header sorts, a value filters, Why? explains. */
-export function RowsTable({ rows, sort, chosen, setSort, addFilter, whyHref }: Props) {
+/** A page of rows. The server pages, sorts and filters; a header sorts, a value filters, Why? explains, a tick takes a row to others. */
+export function RowsTable({ rows, sort, chosen, setSort, addFilter, whyHref, columnHref, ticked, tick }: Props) {
+  const explained = new Set(chosen?.split(","));
   const data = useMemo(() => rows.rows.map((values, at): Row => ({ number: rows.numbers[at] ?? "", values })), [rows]);
   const columns = useMemo(
     () =>
@@ -53,7 +57,12 @@ export function RowsTable({ rows, sort, chosen, setSort, addFilter, whyHref }: P
                     {flexRender(header.column.columnDef.header, header.getContext())}
                     <span aria-hidden="true">{own ? (own.descending ? " ↓" : " ↑") : ""}</span>
                   </button>
-                  <small>{column?.type}</small>
+                  <small>
+                    {column?.type}{" "}
+                    <a href={columnHref(column?.name ?? "")} aria-label={`Where does ${column?.name} come from?`}>
+                      from?
+                    </a>
+                  </small>
                 </th>
               );
             })}
@@ -61,8 +70,14 @@ export function RowsTable({ rows, sort, chosen, setSort, addFilter, whyHref }: P
         </thead>
         <tbody>
           {table.getRowModel().rows.map((row, at) => (
-            <tr key={row.id} className={row.original.number === chosen ? "chosen" : undefined}>
+            <tr key={row.id} className={explained.has(row.original.number) ? "chosen" : undefined}>
               <td>
+                <input
+                  type="checkbox"
+                  checked={ticked.has(row.original.number)}
+                  onChange={() => tick(row.original.number)}
+                  aria-label={`Take row ${rows.offset + at + 1} to those that are explained together`}
+                />{" "}
                 <a href={whyHref(row.original.number)} aria-label={`Why? Row ${rows.offset + at + 1}`}>
                   Why?
                 </a>

@@ -3,6 +3,7 @@ import { useEffect, useState } from "react";
 
 import { Completion } from "../Completion";
 import { Downloads } from "../Downloads";
+import { Lines } from "../Lines";
 import { Trouble, Waiting } from "../Trouble";
 import { api, Problem, type RunDetails } from "../api";
 import { hashOf, type View } from "../place";
@@ -13,6 +14,7 @@ import { SourceRowsOf } from "./SourceRowsOf";
 
 const PAGE = 50;
 const MOST = 10_000;
+const MOST_TOGETHER = 100;
 
 interface Props {
   details: RunDetails;
@@ -28,6 +30,8 @@ export function RowsView({ details, view, change }: Props) {
   const offset = Number(view["from"] ?? 0) || 0;
   const why = view["why"];
   const list: View = { where, sort: view["sort"] ?? "", from: view["from"] ?? "" };
+  const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set());
+  const tick = (number: string) => setTicked((now) => new Set(now.has(number) ? [...now].filter((one) => one !== number) : [...now, number]));
   const [patient, bePatient] = useState("");
   const looked = `${where}\n${view["sort"] ?? ""}`;
   const asked = { where: where || null, sort: sort ? [sort] : [], offset, limit: PAGE, longer: patient === looked };
@@ -52,7 +56,13 @@ export function RowsView({ details, view, change }: Props) {
           close={hashOf({ run: id, ...list })}
           link={view}
         >
-          <SourceRowsOf id={id} target={target} view={view} />
+          <SourceRowsOf
+            id={id}
+            queryKey={["explanation", id, target, "json"]}
+            ask={(signal) => api.explanation(id, target, "json", signal)}
+            one={(table, row) => ({ table, behind: target, row })}
+            view={view}
+          />
         </Answer>
       )}
       {found.error && <Trouble error={found.error} />}
@@ -68,6 +78,7 @@ export function RowsView({ details, view, change }: Props) {
             {told(found.data.offset, found.data.rows.length, found.data.more, found.data.total, where)}{" "}
             {where && found.data.rows.length > 0 && <a href={hashOf({ run: id, ...list, why: "where" })}>Why these?</a>}
           </p>
+          <Ticked ticked={ticked} href={hashOf({ run: id, ...list, why: [...ticked].join(",") })} clear={() => setTicked(new Set())} />
           <RowsTable
             rows={found.data}
             sort={sort}
@@ -75,6 +86,9 @@ export function RowsView({ details, view, change }: Props) {
             setSort={(next) => change({ ...list, from: "", sort: next })}
             addFilter={(term) => change({ where: where ? `(${where}) AND ${term}` : term })}
             whyHref={(number) => hashOf({ run: id, ...list, why: number })}
+            columnHref={(column) => hashOf({ run: id, part: "columns", column })}
+            ticked={ticked}
+            tick={tick}
           />
           <div className="bar" role="group" aria-label="Pages">
             <button type="button" disabled={offset === 0} onClick={() => change({ ...list, from: String(Math.max(0, offset - PAGE)) })}>
@@ -85,9 +99,24 @@ export function RowsView({ details, view, change }: Props) {
             </button>
             <Downloads name={`rows-${id}`} what={`the first ${MOST.toLocaleString("en")} of these rows`} file={(form) => api.rowsFile(id, saved, form)} json={() => api.rows(id, saved)} />
           </div>
+          <Lines ask={found.data.ask} title="These rows elsewhere, whole:" />
         </>
       )}
     </>
+  );
+}
+
+/** The rows that were ticked, on whichever page, to be explained together. */
+function Ticked({ ticked, href, clear }: { ticked: ReadonlySet<string>; href: string; clear: () => void }) {
+  if (!ticked.size) return null;
+  return (
+    <p className="bar" role="status">
+      <span>{count(ticked.size, "row")} ticked.</span>
+      {ticked.size <= MOST_TOGETHER ? <a href={href}>Why these {ticked.size}?</a> : <span>No more than {MOST_TOGETHER} are explained together.</span>}
+      <button type="button" onClick={clear}>
+        Untick
+      </button>
+    </p>
   );
 }
 

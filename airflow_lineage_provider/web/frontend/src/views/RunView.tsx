@@ -44,7 +44,7 @@ export function RunView({ id, isOnly = false }: { id: string; isOnly?: boolean }
               {part === "rows" && <RowsView details={found.data} view={view} change={(next) => go({ run: id, ...next })} />}
               {part === "sources" && <SourcesView details={found.data} view={view} />}
               {part === "crossfilter" && <CrossfilterView details={found.data} view={view} />}
-              {part === "columns" && <ColumnsView id={id} />}
+              {part === "columns" && <ColumnsView id={id} view={view} />}
               {part === "stored" && <StoredView details={found.data} />}
               {part === "answers" && <Answers id={id} view={view} />}
             </>
@@ -65,6 +65,7 @@ function Header({ details, view }: { details: RunDetails; view: View }) {
     ["Storing took", seconds(cost(details.timings))],
     ["Written to", details.output ?? "–"],
   ];
+  if (details.reads.length) facts.push(["Read", details.reads.join(", ")]);
   return (
     <header>
       <h1>

@@ -1,9 +1,11 @@
 import { Trouble, Waiting } from "../Trouble";
 import { RunTable } from "../RunTable";
 import type { Run } from "../api";
-import { hashOf, useView, type Context } from "../place";
+import { hashOf, permalink, useView, type Context } from "../place";
 import { useRuns } from "../useRuns";
+import { StoredAnswers } from "./Found";
 import { PictureView } from "./PictureView";
+import { Questions } from "./Questions";
 import { RunView } from "./RunView";
 
 /** The runs of a DAG, DAG run, task or task instance. A task instance that ran one pipeline is shown at once. */
@@ -17,6 +19,11 @@ export function RunsOf({ place }: { place: Context }) {
   return (
     <>
       <h1>{[place.dagId, place.taskId].filter(Boolean).join(" · ")}</h1>
+      {!drawn && (
+        <p className="back">
+          <a href={permalink(view)}>Link to this</a>
+        </p>
+      )}
       {ofDagRun && (
         <nav aria-label="Parts of the DAG run">
           <a href={hashOf({ part: "runs" })} aria-current={drawn ? undefined : "page"}>
@@ -29,6 +36,12 @@ export function RunsOf({ place }: { place: Context }) {
       )}
       {drawn && <PictureView dagId={place.dagId ?? ""} dagRunId={place.dagRunId ?? ""} view={view} />}
       {!drawn && <Runs found={found} place={place} />}
+      {place.dagId && !place.dagRunId && !place.taskId && (
+        <>
+          <Questions dagId={place.dagId} />
+          <StoredAnswers dag_id={place.dagId} />
+        </>
+      )}
     </>
   );
 }

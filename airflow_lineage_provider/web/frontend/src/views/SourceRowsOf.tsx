@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 
 import { PlainTable } from "../PlainTable";
 import { Trouble, Waiting } from "../Trouble";
-import { api, type Explanation, type Table, type Target } from "../api";
+import type { Explanation, SourceRows, Table } from "../api";
 import { hashOf, type View } from "../place";
 import { count } from "../words";
 import { Followed, type Way } from "./Followed";
@@ -11,19 +11,22 @@ const SHOWN = 50;
 
 interface Props {
   id: string;
-  target: Target;
+  queryKey: unknown[];
+  ask: (signal?: AbortSignal) => Promise<Explanation>;
+  /** One of its source rows, as it is asked about. */
+  one: (table: string, row: number) => SourceRows;
   view: View;
 }
 
 type Document = { source: Record<string, Table & { guarantee: { level: string; cause: string } }> };
 
 /** The source rows of an explanation, each to be followed further. */
-export function SourceRowsOf({ id, target, view }: Props) {
+export function SourceRowsOf({ id, queryKey, ask: asked, one: rowOf, view }: Props) {
   const { table, row, ask, ...rest } = view;
   const open = view["follow"] === "1" || row !== undefined;
   const found = useQuery<Explanation>({
-    queryKey: ["explanation", id, target, "json"],
-    queryFn: ({ signal }) => api.explanation(id, target, "json", signal),
+    queryKey,
+    queryFn: ({ signal }) => asked(signal),
     enabled: open,
   });
   if (!open) {
@@ -37,7 +40,7 @@ export function SourceRowsOf({ id, target, view }: Props) {
   return (
     <>
       {table && row && (
-        <Followed id={id} asked={{ table, behind: target, row: Number(row) }} way={(ask ?? "forward") as Way} close={hashOf({ ...rest, follow: "1" })} link={view} />
+        <Followed id={id} asked={rowOf(table, Number(row))} way={(ask ?? "forward") as Way} close={hashOf({ ...rest, follow: "1" })} link={view} />
       )}
       <h3>Source rows, to be followed</h3>
       {found.isPending && <Waiting what="Reading the source rows" />}

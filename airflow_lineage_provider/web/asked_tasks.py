@@ -1,0 +1,78 @@
+"""The tasks that derive, as Airflow's database has them: those that wait, those that run, and those that failed a short while ago."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal
+
+import sqlalchemy as sa
+from airflow.models.dagrun import DagRun
+from airflow.models.taskinstance import TaskInstance
+from airflow.models.xcom import XComModel
+from airflow.utils.session import create_session
+
+from airflow_lineage_provider.operators.stages import STAGE
+
+State = Literal["waiting", "running", "failed"]
+ASKED = "AskedDerivationOperator"
+"""The one whose question are the parameters of its DAG run."""
+OPERATORS = (ASKED, "DeriveAugmentedLineageOperator")
+_STATES: dict[str | None, State] = {
+    None: "waiting", "scheduled": "waiting", "queued": "waiting", "up_for_retry": "waiting", "up_for_reschedule": "waiting",
+    "running": "running", "restarting": "running", "deferred": "running", "failed": "failed",
+}  # fmt: skip
+_FAILED_SINCE = timedelta(days=1)
+MOST = 200
+_Key = tuple[str, str, str, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskedTask:
+    """A task instance that derives. ``conf``: the parameters of its DAG run, where these are its question. ``stage``: what it told last."""
+
+    dag_id: str
+    dag_run_id: str
+    task_id: str
+    map_index: int
+    state: State
+    since: datetime | None
+    conf: Mapping[str, Any] | None
+    stage: str | None
+
+
+def asked_tasks(dag_id: str | None, dag_run_id: str | None) -> list[AskedTask]:
+    """So many of them (`MOST`), the newest first: of all DAGs, or of one, or of one DAG run."""
+    with create_session() as session:
+        rows = session.execute(_query(dag_id, dag_run_id)).all()
+        stages = _stages(session, [one.run_id for one in rows])
+    return [
+        AskedTask(
+            dag_id=one.dag_id, dag_run_id=one.run_id, task_id=one.task_id, map_index=one.map_index,
+            state=_STATES[one.state], since=one.start_date or one.run_after,
+            conf=(one.conf or {}) if one.operator == ASKED else None,
+            stage=stages.get((one.dag_id, one.run_id, one.task_id, one.map_index)),
+        )
+        for one in rows
+    ]  # fmt: skip
+
+
+def _query(dag_id: str | None, dag_run_id: str | None) -> Any:
+    ti, run = TaskInstance, DagRun
+    going = [state for state in _STATES if state not in (None, "failed")]
+    recently = sa.and_(ti.state == "failed", ti.end_date > datetime.now(UTC) - _FAILED_SINCE)
+    goes_on = sa.and_(run.state.in_(("queued", "running")), sa.or_(ti.state.is_(None), ti.state.in_(going)))
+    columns = (ti.dag_id, ti.run_id, ti.task_id, ti.map_index, ti.state, ti.operator, ti.start_date, run.run_after, run.conf)
+    query = sa.select(*columns).join(run, sa.and_(run.dag_id == ti.dag_id, run.run_id == ti.run_id))
+    query = query.where(ti.operator.in_(OPERATORS), sa.or_(goes_on, recently)).order_by(run.id.desc(), ti.task_id, ti.map_index)
+    for column, wanted in ((ti.dag_id, dag_id), (ti.run_id, dag_run_id)):
+        query = query if wanted is None else query.where(column == wanted)
+    return query.limit(MOST)
+
+
+def _stages(session: Any, dag_runs: Sequence[str]) -> dict[_Key, str]:
+    x = XComModel
+    told = sa.select(x.dag_id, x.run_id, x.task_id, x.map_index, x.value).where(x.key == STAGE, x.run_id.in_(dag_runs))
+    found = session.execute(told).all() if dag_runs else ()
+    return {(one.dag_id, one.run_id, one.task_id, one.map_index): str(XComModel.deserialize_value(one)) for one in found}
