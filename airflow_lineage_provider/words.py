@@ -31,6 +31,9 @@ QuestionKind = Literal["explain", "why_not", "forward"]
 """What is asked about rows of a run whose answer is kept: why rows of the result are as they are, why source rows are not in it, and what
 descends from them."""
 
+STAGE = "lineage_stage"
+"""The XCom key of the stage that a task which derives told last."""
+
 LAST_DERIVATION = "last_derivation"
 """In place of a run that is compared with: that of the last derivation."""
 

@@ -49,10 +49,7 @@ class DeferredDerivation(RecordedRunOperator):
         self.status_poll_interval = status_poll_interval
 
     def _deferred_or(self, derive: Callable[[bool], dict[str, Any]], context: Context) -> dict[str, Any]:
-        """The result of ``derive``, which is told whether it may start Spark.
-
-        :raises TaskDeferred: it is derived elsewhere.
-        """
+        """The result of ``derive``, which is told whether it may start Spark. Where it is derived elsewhere, the task is deferred."""
         from airflow_lineage_provider.errors import SparkRequired
 
         elsewhere = self._elsewhere()
@@ -122,7 +119,7 @@ class DeferredDerivation(RecordedRunOperator):
     def _earlier(self, elsewhere: Elsewhere, context: Context) -> dict[str, Any] | None:
         """The result of what an earlier try has submitted to ask the same; None where there is none. (What failed has left its chunks.)
 
-        :raises TaskDeferred: it goes on.
+        Where it goes on, the task is deferred.
         """
         kept = context.get("task_state_store")
         submitted: Any = None if kept is None else kept.get(_KEPT)

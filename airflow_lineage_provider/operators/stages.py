@@ -6,8 +6,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-STAGE = "lineage_stage"
-"""The XCom key of the stage that a task told last."""
+from airflow_lineage_provider.words import STAGE
+
 _SECONDS = 2.0
 
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
-import sqlalchemy as sa
 from airflow.models.dagrun import DagRun
 from airflow.models.taskinstance import TaskInstance
 from airflow.models.xcom import XComModel
 from airflow.utils.session import create_session
 
-from airflow_lineage_provider.operators.stages import STAGE
+from airflow_lineage_provider.words import STAGE
 
 State = Literal["waiting", "running", "failed"]
 ASKED = "AskedDerivationOperator"
@@ -45,7 +44,7 @@ class AskedTask:
 def asked_tasks(dag_id: str | None, dag_run_id: str | None) -> list[AskedTask]:
     """So many of them (`MOST`), the newest first: of all DAGs, or of one, or of one DAG run."""
     with create_session() as session:
-        rows = session.execute(_query(dag_id, dag_run_id)).all()
+        rows = _query(session, dag_id, dag_run_id).limit(MOST).all()
         stages = _stages(session, [one.run_id for one in rows])
     return [
         AskedTask(
@@ -58,21 +57,21 @@ def asked_tasks(dag_id: str | None, dag_run_id: str | None) -> list[AskedTask]:
     ]  # fmt: skip
 
 
-def _query(dag_id: str | None, dag_run_id: str | None) -> Any:
+def _query(session: Any, dag_id: str | None, dag_run_id: str | None) -> Any:
     ti, run = TaskInstance, DagRun
     going = [state for state in _STATES if state not in (None, "failed")]
-    recently = sa.and_(ti.state == "failed", ti.end_date > datetime.now(UTC) - _FAILED_SINCE)
-    goes_on = sa.and_(run.state.in_(("queued", "running")), sa.or_(ti.state.is_(None), ti.state.in_(going)))
+    recently = (ti.state == "failed") & (ti.end_date > datetime.now(UTC) - _FAILED_SINCE)
+    goes_on = run.state.in_(("queued", "running")) & (ti.state.is_(None) | ti.state.in_(going))
     columns = (ti.dag_id, ti.run_id, ti.task_id, ti.map_index, ti.state, ti.operator, ti.start_date, run.run_after, run.conf)
-    query = sa.select(*columns).join(run, sa.and_(run.dag_id == ti.dag_id, run.run_id == ti.run_id))
-    query = query.where(ti.operator.in_(OPERATORS), sa.or_(goes_on, recently)).order_by(run.id.desc(), ti.task_id, ti.map_index)
+    query = session.query(*columns).join(run, (run.dag_id == ti.dag_id) & (run.run_id == ti.run_id))
+    query = query.filter(ti.operator.in_(OPERATORS), goes_on | recently).order_by(run.id.desc(), ti.task_id, ti.map_index)
     for column, wanted in ((ti.dag_id, dag_id), (ti.run_id, dag_run_id)):
-        query = query if wanted is None else query.where(column == wanted)
-    return query.limit(MOST)
+        query = query if wanted is None else query.filter(column == wanted)
+    return query
 
 
 def _stages(session: Any, dag_runs: Sequence[str]) -> dict[_Key, str]:
     x = XComModel
-    told = sa.select(x.dag_id, x.run_id, x.task_id, x.map_index, x.value).where(x.key == STAGE, x.run_id.in_(dag_runs))
-    found = session.execute(told).all() if dag_runs else ()
+    told = session.query(x.dag_id, x.run_id, x.task_id, x.map_index, x.value).filter(x.key == STAGE, x.run_id.in_(dag_runs))
+    found = told.all() if dag_runs else ()
     return {(one.dag_id, one.run_id, one.task_id, one.map_index): str(XComModel.deserialize_value(one)) for one in found}

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from airflow_lineage_provider.operators.stages import STAGE, Stages
+from airflow_lineage_provider.operators.stages import Stages
+from airflow_lineage_provider.words import STAGE
 from tests.airflow.conftest import DagResult
 
 API = "/lineage/api/v1"
