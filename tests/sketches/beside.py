@@ -79,7 +79,8 @@ def check(seed: int, told: Counter[str]) -> list[str]:
     if random.random() < 0.5:
         node, given = drawn(random, random.choice((1, 1, 2, 3)), query=Drawer.first_of_pairs)
     else:
-        node, given = drawn(random, random.choice((2, 3, 3, 4)))
+        kind = Drawer.some_of_first if random.random() < 0.5 else Drawer.query
+        node, given = drawn(random, random.choice((2, 3, 3, 4)), query=kind)
     verdicts = judged(node, given, random) if len(given[0]) > 1 else None
     if verdicts is None:
         return []

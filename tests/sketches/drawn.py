@@ -145,7 +145,7 @@ class Drawer:
 
     def some_of_first(self, depth: int) -> q.Node:
         """What drops rows of a limit, or its groups."""
-        first = self.top(max(1, depth - 1))
+        first = self.first_of_pairs(depth) if self.random.random() < 0.2 else self.top(max(1, depth - 1))
         match self.random.choice(("selection", "groups", "partners")):
             case "selection":
                 return q.Filter(first, self.condition(first))
