@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.errors import InvalidOption
 from airflow_lineage_provider.options import check_options
-from airflow_lineage_provider.recording import meant_tables, tables_of
+from airflow_lineage_provider.recording import places_of
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.words import Subqueries
 
@@ -55,6 +55,7 @@ class LineageOfRows(ABC):
         max_rows: int | None = ...,
         lazy: bool = ...,
         subqueries: Subqueries = ...,
+        by_leaf: bool = ...,
         params: Mapping[str, Any] | None = ...,
         progress: Progress | bool | None = ...,
     ) -> dict[str, LineageRows]: ...
@@ -69,9 +70,25 @@ class LineageOfRows(ABC):
         max_rows: int | None = ...,
         lazy: bool = ...,
         subqueries: Subqueries = ...,
+        by_leaf: Literal[False] = ...,
         params: Mapping[str, Any] | None = ...,
         progress: Progress | bool | None = ...,
     ) -> LineageRows: ...
+
+    @overload
+    def backward(
+        self,
+        rows: Target | None = ...,
+        table: str = ...,
+        *,
+        at: int | Sequence[int] | str | None = ...,
+        max_rows: int | None = ...,
+        lazy: bool = ...,
+        subqueries: Subqueries = ...,
+        by_leaf: Literal[True],
+        params: Mapping[str, Any] | None = ...,
+        progress: Progress | bool | None = ...,
+    ) -> dict[str, LineageRows]: ...
 
     def backward(
         self,
@@ -82,6 +99,7 @@ class LineageOfRows(ABC):
         max_rows: int | None = None,
         lazy: bool = True,
         subqueries: Subqueries = "partners",
+        by_leaf: bool = False,
         params: Mapping[str, Any] | None = None,
         progress: Progress | bool | None = None,
     ) -> LineageRows | dict[str, LineageRows]:
@@ -95,6 +113,9 @@ class LineageOfRows(ABC):
         The source rows are known by their keys then, which tell how many there are (`LineageRows.count`) and which (`rids`, `per_target`).
         They are read when they are first needed, and what is raised for reading them is raised then.
 
+        A table that the plan reads at several places is one table; ``by_leaf`` tells the places apart: the answer has the rows of each by a
+        name of its own, where a table is named, too.
+
         :raises InvalidTarget, EmptyTarget, TargetTooLarge, ResultNotStored: the rows, or the table, cannot be meant so.
         :raises AnswerTooLarge: when they are read: there are more source rows than `settings.source_limit`.
         :raises NotCaptured: without ``lazy``, what was not captured. (Which rows are meant is found all the same.)
@@ -103,16 +124,17 @@ class LineageOfRows(ABC):
         """
         from airflow_lineage_provider.deriving.unread import UnreadBehind, divided_tables
 
-        check_options({"table": table, "max_rows": max_rows, "lazy": lazy, "subqueries": subqueries, "params": params})
+        check_options({"table": table, "max_rows": max_rows, "lazy": lazy, "subqueries": subqueries, "params": params, "by_leaf": by_leaf})
         most = settings.target_limit() if max_rows is None else max_rows
 
         def ask(question: Callable[[AskedRun], Any]) -> Any:
             return self._asking.answered("backward,", params, progress, lambda run: question(replace(run, subqueries=subqueries)))
 
-        divided, names = divided_tables(self._asking.record, self.plan, table), meant_tables(table, tables_of(self.plan))
+        places = places_of(self.plan, table, by_leaf=by_leaf)
+        divided = frozenset() if by_leaf else divided_tables(self._asking.record, self.plan, table)
         unread = UnreadBehind(ask=ask, divided=divided, plan=self.plan, summary=self.summary, limit=most, lazy=lazy)
-        found = unread.of(rows, at, names)
-        return found if table is None else next(iter(found.values()))
+        found = unread.of(rows, at, places)
+        return found if table is None or by_leaf else next(iter(found.values()))
 
     def witnesses(
         self,

@@ -128,6 +128,7 @@ _CHECKS: Mapping[str, Callable[[str, Any], None]] = {
     "sketch_on": _sketch_on,
     "verify_sketches": _flag,
     "across": _flag,
+    "by_leaf": _flag,
     "check": _flag,
     "lazy": _flag,
     "witnesses": _flag,

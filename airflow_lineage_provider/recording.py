@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airflow_lineage_provider.capture.wanted import Capture, CaptureTable
 from airflow_lineage_provider.errors import InvalidCapture, InvalidTarget, RecordDamaged
@@ -175,6 +175,35 @@ def meant_tables(table: str | None, tables: Mapping[str, list[RecordedSource]]) 
     :raises InvalidTarget: as `named_table`.
     """
     return list(tables) if table is None else [named_table(table, tables)]
+
+
+class Place(NamedTuple):
+    """A source table, or with a ``leaf`` one of the places at which the plan reads it."""
+
+    table: str
+    leaf: int | None = None
+
+    def sources(self, recorded: RecordedPlan) -> list[RecordedSource]:
+        """What is read there."""
+        return [one for one in tables_of(recorded)[self.table] if self.leaf in (None, one.source.leaf)]
+
+
+def places_of(recorded: RecordedPlan, table: str | None, *, by_leaf: bool) -> dict[str, Place]:
+    """The source table that is meant, or each, by name; ``by_leaf`` each place at which the plan reads it, told apart by a number.
+
+    :raises InvalidTarget: as `named_table`.
+    """
+    tables = tables_of(recorded)
+    names = meant_tables(table, tables)
+    if not by_leaf:
+        return {name: Place(name) for name in names}
+    # The first place of each table has its name, whatever further places of others would be called.
+    named = dict[str, Place]()
+    for part in (slice(1), slice(1, None)):
+        for name in names:
+            for one in tables[name][part]:
+                named[free_name(name, named)] = Place(name, one.source.leaf)
+    return named
 
 
 def listed_tables(tables: Mapping[str, list[RecordedSource]]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from airflow_lineage_provider.deriving.why_not.question import Asked, asked_of
 from airflow_lineage_provider.errors import AnswerTooLarge
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
-from airflow_lineage_provider.recording import tables_of
+from airflow_lineage_provider.recording import Place, places_of, tables_of
 from airflow_lineage_provider.tracing.maps import RESULT, distinct_rows, numbered_rows, tagged_rows
 from airflow_lineage_provider.tracing.reserved import TAG
 
@@ -41,26 +41,26 @@ _OF_ONE_ROW = ("file_position", "snapshot")
 def keys_behind(
     run: AskedRun,
     target: Any,
-    names: Sequence[str],
+    places: Mapping[str, Place],
     *,
     at: Any = None,
     limit: int,
     lazy: bool = True,
     narrowing: Narrowing | None = None,
 ) -> dict[str, KnownKeys]:
-    """The keys of the rows of source tables that stand behind rows of the result; with a ``narrowing`` of those that meet it, and maybe of
-    others.
+    """The keys of the rows of source tables, or places, that stand behind rows of the result; with a ``narrowing`` of those that meet it,
+    and maybe of others.
 
     :raises InvalidTarget, EmptyTarget, TargetTooLarge, ResultNotStored: the rows cannot be meant so.
     :raises SparkRequired: it needs Spark, and there is no session.
     :raises NotCaptured: without ``lazy``, what captured lineage does not say.
     """
-    chosen, tables = chosen_target(run, target, at, limit), tables_of(run.recorded)
+    chosen, sources = chosen_target(run, target, at, limit), {name: one.sources(run.recorded) for name, one in places.items()}
     with derivation(run, chosen.condition(), lazy=lazy, narrowing=narrowing) as made:
         run.progress("finding the target rows")
         asked = numbered_rows(RESULT, chosen.numbers(made.rows))
         run.progress("tracing")
-        behind = {name: made.lineage.between(RESULT, row_set_of(tables[name])).backward(asked) for name in names}
+        behind = {name: made.lineage.between(RESULT, row_set_of(own)).backward(asked) for name, own in sources.items()}
         return {
             name: KnownKeys(
                 keys=rows.keys,
@@ -68,7 +68,7 @@ def keys_behind(
                 engine=rows.engine,
                 asked=chosen.asked,
                 asked_rows=asked.keys.num_rows,
-                is_of_one_row=tables[name][0].identity.kind in _OF_ONE_ROW,
+                is_of_one_row=sources[name][0].identity.kind in _OF_ONE_ROW,
             )
             for name, rows in behind.items()
         }
@@ -80,7 +80,7 @@ def rows_behind(run: AskedRun, target: Any, *, at: Any, summary: RunSummary, lim
     :raises AnswerTooLarge: there are more than one answer may have; none was read.
     :raises InvalidTarget, EmptyTarget, TargetTooLarge, ResultNotStored, SparkRequired, NotCaptured: as `keys_behind`.
     """
-    found = keys_behind(run, target, [*tables_of(run.recorded)], at=at, limit=limit, lazy=lazy)
+    found = keys_behind(run, target, places_of(run.recorded, None, by_leaf=False), at=at, limit=limit, lazy=lazy)
     check_size({name: distinct_rows(one.of_rows) for name, one in found.items()}, run.most_sources)
     return {name: read_behind(run, name, one, summary) for name, one in found.items()}
 

@@ -21,7 +21,7 @@ from airflow_lineage_provider.deriving.narrowing import Narrowing
 from airflow_lineage_provider.deriving.numbering import source_numbering
 from airflow_lineage_provider.deriving.target_rows import RowNumbers
 from airflow_lineage_provider.plan.guarantees import EXACT
-from airflow_lineage_provider.recording import empty_rows, meant_tables, tables_of
+from airflow_lineage_provider.recording import Place, empty_rows, meant_tables, tables_of
 from airflow_lineage_provider.tracing.maps import distinct_rows
 
 if TYPE_CHECKING:
@@ -61,20 +61,20 @@ class UnreadBehind:
     limit: int
     lazy: bool
 
-    def of(self, target: Any, at: Any, names: list[str]) -> dict[str, LineageRows]:
-        """The rows behind, of these tables.
+    def of(self, target: Any, at: Any, places: Mapping[str, Place]) -> dict[str, LineageRows]:
+        """The rows behind, of these tables, or places.
 
         :raises InvalidTarget, EmptyTarget, TargetTooLarge, ResultNotStored, NotCaptured: as `keys_behind`.
         """
-        at_once, asked, rows = [name for name in names if name not in self.divided], "", RowNumbers((), ())
+        at_once, asked, rows = {name: one for name, one in places.items() if name not in self.divided}, "", RowNumbers((), ())
         known: dict[str, KnownKeys] = {}
         if at_once:
             known = self.ask(lambda run: keys_behind(run, target, at_once, at=at, limit=self.limit, lazy=self.lazy))
-        if len(at_once) < len(names):
+        if len(at_once) < len(places):
             asked, rows = self.ask(lambda run: _rows_asked(run, target, at, self.limit))
-        reading = {name: _OfTable(self, name, asked, rows, known.get(name)) for name in names}
-        told = {name: known[name].asked if name in known else asked for name in names}
-        return {name: UnreadRows(run=self.summary, asked=told[name], table=name, read=one) for name, one in reading.items()}
+        reading = {name: _OfTable(self, one.table, asked, rows, known.get(name)) for name, one in places.items()}
+        told = {name: known[name].asked if name in known else asked for name in places}
+        return {name: UnreadRows(run=self.summary, asked=told[name], table=one.name, read=one) for name, one in reading.items()}
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class _OfTable:
         return found
 
     def _keys_in(self, run: AskedRun, narrowing: Narrowing) -> KnownKeys:
-        found = keys_behind(run, self.target, [self.name], limit=self.of.limit, lazy=self.of.lazy, narrowing=narrowing)
+        found = keys_behind(run, self.target, {self.name: Place(self.name)}, limit=self.of.limit, lazy=self.of.lazy, narrowing=narrowing)
         return replace(found[self.name], asked=self.asked)
 
     def rids(self, keys: pa.Table) -> Numbers:

@@ -95,6 +95,17 @@ def test_a_table_that_is_read_twice_is_one(lineage: Lineage) -> None:
     assert sorted(run.backward("one = 10", "credits").rows.column("cid").to_pylist()) == [10, 11]
     assert run.forward("cid = 11", "credits").rows.to_pylist() == [{"one": 10, "other": 11}]
     assert len(run.forward("cid IN (10, 11)", "credits")) == 1
+    for asked in (run, captured(run)):
+        places = asked.backward("one = 10", "credits", by_leaf=True)
+        assert {name: one.rows.column("cid").to_pylist() for name, one in places.items()} == {"credits": [10], "credits_2": [11]}
+        assert {one.table for one in places.values()} == {"credits"}
+        (whole,) = asked.backward("one = 10").values()
+        assert sorted(rid for one in places.values() for rid in one.rids.tolist()) == whole.rids.tolist()
+
+
+def captured(run: Run) -> Run:
+    run.capture()
+    return run
 
 
 @pytest.mark.parametrize("strategy", ["rerun", "full_materialization"])
