@@ -113,6 +113,39 @@ TO_REACH = {
         "an answer with very many source rows as a stream ÷ a join by hand in DuckDB, CPU",
     ],
     "a batch of a stream a second, a few statements": ["a batch of a stream, s", "a batch of a stream: statements"],
+    "all lineage captured ≤ 1.30, 1.6 of plain": [
+        "all lineage captured ÷ plain, no query above (TPC-H, SF 1)",
+        "all lineage captured ÷ plain, in the mean of Q1, Q3, Q5, Q10, Q12 (SF 1)",
+        "lineage of one table captured one way ÷ plain, in the mean (SF 1)",
+        "a result whose lineage is captured afterwards ÷ plain, to the result",
+        "captured lineage, bytes a pair",
+    ],
+    "rids of one output p99 ≤ 1 ms, ≥ 100 × DuckDB": [
+        "rids of one group, of an index that is kept, 99th percentile of all groups",
+        "rids of one group ÷ DuckDB over the same Parquet",
+        "the group of one source row, of an index that is kept, 99th percentile",
+    ],
+    "consuming: Q1b ≤ 150 ms, ≥ 2 ×; Q1c ≤ 5 ms, 72.9 ×; capture ≤ 2.65, 1.10": [
+        "Q1b of classes, the slowest",
+        "Q1b of classes, DuckDB ÷ it, the least of all parameters",
+        "Q1c of a cube, the slowest",
+        "Q1c of an index without a cube, DuckDB ÷ it, in the mean",
+        "Q1 captured in classes ÷ plain",
+        "Q1 captured with a cube ÷ plain",
+    ],
+    "crossfilter: a bar p99 ≤ 50 ms, ≤ 150 ms; several p99 ≤ 150 ms; first ≤ 2 × the group-bys": [
+        "a single bar of linked views, 99th percentile",
+        "a single bar of linked views, the slowest",
+        "brushes on several linked views, 99th percentile",
+        "until linked views can be brushed ÷ the group-bys alone",
+    ],
+    "profiling: CD ≤ SQL × 1.2, UG ≥ 2 × pandas": [
+        "violations of dependencies, CD ÷ SQL by hand",
+        "violations of dependencies, pandas ÷ UG",
+    ],
+    "one row over three runs of a million ≤ 50 ms": [
+        "a source row followed through three runs of a million rows, without Spark, s",
+    ],
     "growth": [
         "growth of a run with columns, operators, UDFs, partitions",
         "growth of a run with the tables and views of the catalog",
