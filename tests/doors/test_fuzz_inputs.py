@@ -295,6 +295,7 @@ def test_traced_reasons(record: Any) -> None:
 
 
 VERBS = ["run", "runs", "show", "explain", "derivation", "drop", "store"]
+VERBS += ["capture", "backward", "forward", "impact", "index", "brush", "profile"]
 ARGUMENTS = st.one_of(
     texts,
     st.sampled_from(
@@ -312,6 +313,17 @@ ARGUMENTS = st.one_of(
             "--output",
             "--yes",
             "--conf",
+            "--table",
+            "--tables",
+            "--where",
+            "--cube",
+            "--granularity",
+            "--direction",
+            "--across",
+            "--set",
+            "--remove",
+            "--view",
+            "--no-lazy",
             "--html",
             "-1",
             "0,3",
