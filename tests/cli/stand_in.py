@@ -105,6 +105,14 @@ class FakeRun:
         parts = (replace(explanation(), asked=f"judge = 'Reject': rows {row} to {row} of 2") for row in (1, 2))
         return ExplanationStream(asked="judge = 'Reject'", parts=parts)
 
+    index: ClassVar[None] = None
+
+    def capture(self, direction: str = "both", *, progress: Any = None, **options: Any) -> None:
+        FakeLineage.calls.append(("capture", self.id, direction, options))
+
+    def forget_captured(self) -> None:
+        FakeLineage.calls.append(("forget_captured", self.id))
+
     def backward(self, rows: Any = None, table: str | None = None, *, progress: Any = None, **options: Any) -> Any:
         FakeLineage.calls.append(("backward", self.id, rows, table, options))
         if progress is not None:
