@@ -34,9 +34,9 @@ log = logging.getLogger(__name__)
 _SECONDS = 5.0
 _ROW_GROUP = 32 * 2**20
 """Bytes, before they are compressed. Who looks rows up decodes whole row groups: a quarter of Spark's own costs a quarter."""
-_ROW_GROUP_IN_ORDER = 2 * 2**20
-"""The same of rows in the order of what they are looked up by. Of each file one row group is decoded then, and what all files say of theirs
-is read: of a million rows in one file this takes the least bytes and CPU (a seventh and a fifth of what the larger ones take)."""
+_ROW_GROUP_IN_ORDER = 2**20
+"""Bytes, of rows in the order of what they are looked up by: of each file one row group is decoded then. (Of a million rows in two files
+350 kB are read for one, with the larger row groups 2.1 MB; the files are a hundredth larger.)"""
 _WRITING = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
