@@ -23,12 +23,13 @@ def require_same_rows(plan: o.Plan, limit: o.Limit, leaf: int) -> None:
 
     :raises NotSafe: it need not.
     """
-    within = {id(node) for node in all_operators(limit)}
+    within = tuple(all_operators(limit))
     for node in all_operators(plan):
         parts = [part for own in own_expressions(node) for part in expressions_in(own)]
-        if id(node) not in within and not (_is_same_each_time(node) and all(map(is_deterministic, parts))):
+        is_within = any(node is one for one in within)
+        if not is_within and not (_is_same_each_time(node) and all(map(is_deterministic, parts))):
             raise NotSafe("limit", node, f"it may make something else of the same rows: {operator_text(node)}")
-        if id(node) in within and _is_above(node, leaf) and not all(map(_is_told, parts)):
+        if is_within and _is_above(node, leaf) and not all(map(_is_told, parts)):
             raise NotSafe("limit", node, f"of the same rows its values may differ in the last digits: {operator_text(node)}")
 
 

@@ -70,6 +70,12 @@ QUERIES = {
     "a model below": """
         SELECT i_key, sum(three) AS total FROM (SELECT i_key, tripled(i_count) AS three FROM items) GROUP BY i_key
         HAVING sum(three) > 300""",
+    "some of the best": """
+        SELECT o_customer, s FROM (SELECT o_customer, sum(o_price) AS s FROM orders WHERE o_price > 0 GROUP BY o_customer
+        ORDER BY s DESC, o_customer LIMIT 6 OFFSET 1) WHERE o_customer % 2 = 0""",
+    "a model below a limit": """
+        SELECT * FROM (SELECT i_key, i_line, tripled(i_count) AS three FROM items ORDER BY three DESC, i_key, i_line LIMIT 9)
+        WHERE i_key > 100""",
     "nothing that is safe": "SELECT o_customer FROM orders WHERE o_price > 100 LIMIT 5",
 }  # fmt: skip
 
