@@ -20,7 +20,8 @@ demo: setup ## Run the loan examination in Airflow on Spark, explain a rejected 
 airflow: setup ## Start Airflow with the lineage tab and the demo's data (PORT=8080), and print its address and login; Ctrl-C ends it
 	@.venv/bin/python -m dags.run_airflow
 
-test: setup ## Run all tests
+test: export WEB_SHOTS ?= $(CURDIR)/build/shots
+test: setup ## Run all tests (pictures of the pages that they open are in build/shots)
 	@.ci/browser
 	.venv/bin/pytest $(PARALLEL)
 
@@ -70,8 +71,10 @@ check: setup ## Lint, check the format, the spelling and the types
 docs: setup ## Draw the picture of the architecture anew, from the imports
 	.venv/bin/python -m tests.package_graph
 
-faults: setup ## Kill and clear tasks of a whole Airflow, run one DAG twice at once, and FAULTS_RUNS (100) times in a row: minutes
-	FAULTS=1 FAULTS_RUNS=$${FAULTS_RUNS:-100} .venv/bin/pytest tests/airflow/test_standing.py
+faults: export WEB_SHOTS ?= $(CURDIR)/build/shots
+faults: setup ## Kill and clear tasks, and the triggerer, of a whole Airflow, run one DAG twice at once, and FAULTS_RUNS (100) times in a row; and click through it in a browser: minutes
+	@.ci/browser
+	FAULTS=1 FAULTS_RUNS=$${FAULTS_RUNS:-100} .venv/bin/pytest tests/airflow/test_standing.py tests/airflow/test_standing_triggerer.py tests/web/test_whole.py
 
 bench: setup ## Measure what the product costs and gains on this machine (BENCH="--size full --only loading"): bench/results.json, report.html
 	.venv/bin/python -m tests.bench $(BENCH)

@@ -1,4 +1,4 @@
-"""A whole Airflow that stands: API server, scheduler, DAG processor, each a process with its own log, and tasks in further ones."""
+"""A whole Airflow that stands: API server, scheduler, DAG processor, triggerer, each a process with its own log, and tasks in others."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import secrets
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,17 +20,20 @@ ROOT = Path(__file__).resolve().parents[2]
 DAGS = Path(__file__).parent / "standing_dags"
 AIRFLOW = str(Path(sys.executable).parent / "airflow")
 PARTS = ("api-server", "scheduler", "dag-processor")
+WITH_TRIGGERER = (*PARTS, "triggerer")
 MARK = "LINEAGE_TEST_STANDING"
 """A variable of all its processes, tasks and their JVMs among them."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """An Airflow: its address, and a token for its API."""
+    """An Airflow: its address, a token for its API, and the passwords of its users."""
 
     address: str
     token: str
     home: Path
+    logins: Mapping[str, str]
+    environment: Mapping[str, str]
 
     def asked(self, method: str, path: str, body: Any = None) -> Any:
         """What the API says; DAGs and runs are below ``/dags``."""
@@ -50,6 +53,23 @@ class Standing:
     def ended(self, dag_id: str, run_id: str, seconds: float = 300) -> str:
         """The state that a DAG run ends in."""
         return str(until(lambda: (found := self.state(dag_id, run_id)) in ("success", "failed") and found, seconds))
+
+    @contextmanager
+    def part(self, name: str) -> Iterator[None]:
+        """One more process of Airflow's own."""
+        with _part(name, self.home, self.environment):
+            yield
+
+    def killed(self, name: str) -> None:
+        """Kill a part, with the processes that it is of, outright."""
+        import psutil
+
+        found = [one for one in psutil.process_iter() if _is_part(one, name, self.home)]
+        assert found
+        for one in found:
+            with suppress(psutil.NoSuchProcess):
+                one.kill()
+        psutil.wait_procs(found, 20)
 
     def processes(self) -> dict[int, str]:
         """The processes that belong to it and are no part of it: those of tasks."""
@@ -80,19 +100,21 @@ def until(found: Callable[[], Any], seconds: float = 120) -> Any:
 
 
 @contextmanager
-def standing(home: Path, store_url: str, parts: Sequence[str] = PARTS) -> Iterator[Standing]:
-    """An Airflow in a home of its own, or its API server alone, whose tasks record in a store; it is taken down at the end."""
+def standing(home: Path, store_url: str, parts: Sequence[str] = PARTS, path: Path | None = None) -> Iterator[Standing]:
+    """An Airflow in a home of its own, or its API server alone, whose tasks record in a store, and find commands in ``path`` first; it is
+    taken down at the end."""
     port = run_airflow.free_port(0)
     address, logins = f"http://127.0.0.1:{port}", {name: secrets.token_urlsafe(9) for name in run_airflow.ROLES}
     home.mkdir(parents=True, exist_ok=True)
     (home / "passwords.json").write_text(json.dumps(logins))
     environment = {name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")} | _settings(home, port, address)
     environment |= {"AIRFLOW_LINEAGE_STORE": store_url, "PYTHONPATH": str(ROOT), MARK: str(home)}
+    environment |= {"PATH": os.pathsep.join([str(path), environment["PATH"]])} if path else {}
     subprocess.run([AIRFLOW, "db", "migrate"], env=environment, check=True, capture_output=True)
     with ExitStack() as started:
         for part in parts:
             started.enter_context(_part(part, home, environment))
-        made = Standing(address, until(lambda: _token(address, logins["admin"])), home)
+        made = Standing(address, until(lambda: _token(address, logins["admin"])), home, logins, environment)
         if "dag-processor" not in parts:
             yield made
             return
@@ -117,6 +139,15 @@ def _settings(home: Path, port: int, address: str) -> dict[str, str]:
     }
 
 
+def _is_part(process: Any, name: str, home: Path) -> bool:
+    import psutil
+
+    try:
+        return process.environ().get(MARK) == str(home) and name in " ".join(process.cmdline())
+    except psutil.Error:
+        return False
+
+
 def _token(address: str, password: str) -> str | None:
     import httpx
 
@@ -129,9 +160,9 @@ def _token(address: str, password: str) -> str | None:
 
 
 @contextmanager
-def _part(name: str, home: Path, environment: dict[str, str]) -> Iterator[None]:
+def _part(name: str, home: Path, environment: Mapping[str, str]) -> Iterator[None]:
     """One of Airflow's own processes, and what it starts."""
-    with (home / f"{name}.log").open("w") as log:
+    with (home / f"{name}.log").open("a") as log:
         process = subprocess.Popen(
             [AIRFLOW, name], env=environment, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True
         )
