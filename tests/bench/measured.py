@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tests.bench.comparison import Comparison
 from tests.bench.experiments import EXPERIMENTS
 from tests.bench.goals import Goal, goals
 from tests.bench.machine import ROOT
@@ -58,13 +59,22 @@ class Judged:
 
 
 def merged(results: Iterable[Results]) -> dict[tuple[str, str], Results]:
-    """By experiment and size: the newest, with that experiment alone."""
+    """By experiment and size: the newest, with that experiment alone; and what others of the same commit have that it has not (other scale
+    factors, say)."""
     found: dict[tuple[str, str], Results] = {}
     for one in sorted(results, key=lambda one: str(one.machine.get("date"))):
         for name, comparisons in one.experiments.items():
             failed = {name: one.failed[name]} if name in one.failed else {}
-            found[name, one.size] = replace(one, experiments={name: comparisons}, failed=failed)
+            others = _others(found.get((name, one.size)), one, name)
+            found[name, one.size] = replace(one, experiments={name: others + comparisons}, failed=failed)
     return found
+
+
+def _others(before: Results | None, newer: Results, name: str) -> list[Comparison]:
+    if before is None or before.machine.get("commit") != newer.machine.get("commit"):
+        return []
+    titles = {one.title for one in newer.experiments[name]}
+    return [one for one in before.experiments[name] if one.title not in titles]
 
 
 def judged(found: Mapping[tuple[str, str], Results], wanted: Iterable[Goal]) -> tuple[list[Judged], dict[str, str]]:

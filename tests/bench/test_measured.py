@@ -80,6 +80,8 @@ def test_full_sizes_count_before_small_ones_and_the_newest_of_equal_ones() -> No
         _results("small", {"one row": 6, "two rows": 7}, date="2026-01-05"),
         _results("small", {"other": 1}, experiment="loading"),
     ]
+    others = merged([_results("full", {"one": 1, "two": 2}), _results("full", {"two": 3, "three": 4}, date="2026-02-01")])
+    assert [one.title for one in others["asking", "full"].experiments["asking"]] == ["one", "two", "three"]
     measured, lacking = judged(merged(given), [both, small])
     assert [(one.goal.figure, one.size, one.measured) for one in measured] == [("both", "full", "4"), ("small alone", "small", "7")]
     assert lacking == {}
