@@ -1,8 +1,8 @@
 """A reasoned UDF as a pyspark UDF.
 
-Built on Spark's Arrow UDFs: every Spark type reaches Python as an Arrow array and returns as one, so decimals, timestamps
-and nested types keep their exact values, and one implementation of "call it on a batch" serves the executors, the runner
-and the tests.
+Built on Spark's Arrow UDFs (before 4.1, on what makes them: `arrays_exchanged`): every Spark type reaches Python as an Arrow array and
+returns as one, so decimals, timestamps and nested types keep their exact values, and one implementation of "call it on a batch" serves the
+executors, the runner and the tests.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from airflow_lineage_provider.errors import EnvironmentProblem, UdfFailed
+from airflow_lineage_provider.errors import UdfFailed
+from airflow_lineage_provider.reasons.arrays_exchanged import over_iterators
 from airflow_lineage_provider.reasons.ddl import spark_ddl
 from airflow_lineage_provider.reasons.workers_python import choose_workers_python
 from airflow_lineage_provider.words import Mode, check_word
@@ -76,7 +77,6 @@ def spark_function(udf: ReasonedUdf, mode: Mode, keys: tuple[str, ...] = (), *, 
     `ReasonedUdf.explain_batch`.
 
     :raises InvalidOption: there is no such mode.
-    :raises EnvironmentProblem: this PySpark has no UDFs over Arrow's arrays.
     """
     check_word("mode", mode, Mode)
     from pyspark.sql import SparkSession
@@ -91,29 +91,37 @@ def spark_function(udf: ReasonedUdf, mode: Mode, keys: tuple[str, ...] = (), *, 
     else:
         kind = from_arrow_type(udf.value_type, prefer_timestamp_ntz=True)
         returns = kind if mode == "normal" else StructType().add("value", kind).add("reason", StringType())
-    call = _OnBatches(udf, mode, keys, apart)
-
-    def on_batches(*arrays: pa.Array) -> pa.Array:  # these hints tell Spark which kind of Arrow UDF it is
-        return call(*arrays)
-
-    on_batches.__name__ = udf.name  # Spark's name of the function, and so of the column
-    function = _arrow_udf()(on_batches, returns)
+    function = _declared(_OnBatches(udf, mode, keys, apart), udf.name, returns)
     session = SparkSession.getActiveSession()
     if session is not None:
         choose_workers_python(session)
     return function if udf.deterministic else function.asNondeterministic()
 
 
-def _arrow_udf() -> Any:
-    """PySpark's declaration of them; its overloads know no hint but the literal numbers of the kinds."""
-    import pyspark
+def evaluated_as() -> int:
+    """How this PySpark evaluates them (``PythonEvalType``)."""
+    from pyspark.util import PythonEvalType
+
+    return int(getattr(PythonEvalType, "SQL_SCALAR_ARROW_UDF", PythonEvalType.SQL_SCALAR_PANDAS_ITER_UDF))
+
+
+def _declared(call: _OnBatches, name: str, returns: Any) -> Any:
+    """The UDF over Arrow's arrays, under a name that is Spark's name of the function, and so of the column."""
     from pyspark.sql.pandas import functions
 
     if not hasattr(functions, "arrow_udf"):
-        raise EnvironmentProblem(
-            f"reasoned UDFs are called with Arrow's arrays, which PySpark does since 4.1: this is {pyspark.__version__}"
-        )
-    return functions.arrow_udf
+        from pyspark.sql.udf import _create_udf
+
+        structs = returns.lower().startswith("struct<") if isinstance(returns, str) else returns.typeName() == "struct"
+        return _create_udf(over_iterators(call, structs), returns, evaluated_as(), name)
+
+    def on_batches(*arrays: pa.Array) -> pa.Array:  # these hints tell Spark which kind of Arrow UDF it is
+        return call(*arrays)
+
+    on_batches.__name__ = name
+    # (Its overloads know no hint but the literal numbers of the kinds.)
+    declare: Any = functions.arrow_udf
+    return declare(on_batches, returns)
 
 
 def active_context() -> Any:

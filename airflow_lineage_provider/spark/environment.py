@@ -22,7 +22,7 @@ from airflow_lineage_provider.errors import EnvironmentProblem, PySparkConflict
 # Both write into the one folder ``pyspark``; only the first has the JVM's side.
 _DISTRIBUTIONS = ("pyspark", "pyspark-client")
 _JVM_SIDE = "core/context.py"
-_OLDEST, _NEWEST = (4, 1), (4, 3)
+_OLDEST, _NEWEST = (4, 0), (4, 3)
 _SHARED = "4.2.0"
 """The newest version that both distributions have, with the same files."""
 

@@ -58,8 +58,8 @@ _BESIDE_AIRFLOW = "pyspark==4.2.0"
 # PySpark before 4.2 leaves the sockets open over which rows come, for the garbage collector to close.
 _OPEN_SOCKETS = ("ResourceWarning", "pytest.PytestUnraisableExceptionWarning")
 
-# None of PySpark before 4.1: it has no UDFs over Arrow's arrays, as which reasoned UDFs are called (`EnvironmentProblem`).
 COMBINATIONS = (
+    Combination("pyspark-4.0", "3.11", ("pyspark==4.0.2",), _EXTRAS, SPARK, _OPEN_SOCKETS),
     Combination("pyspark-4.1", "3.11", ("pyspark==4.1.4",), _EXTRAS, SPARK, _OPEN_SOCKETS),
     Combination("pyspark-4.2", "3.11", ("pyspark==4.2.1",), _EXTRAS, SPARK),
     Combination("pyspark-4.3", "3.11", ("pyspark==4.3.0",), _EXTRAS, SPARK),

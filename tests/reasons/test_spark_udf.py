@@ -16,8 +16,8 @@ import pytest
 from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.util import PythonEvalType
 
-from airflow_lineage_provider.errors import EnvironmentProblem
 from airflow_lineage_provider.reasons import ReasonedUdf, reasoned_udf, registry
 from airflow_lineage_provider.reasons.payload import Json, from_json
 from airflow_lineage_provider.reasons.spark_function import spark_function
@@ -294,7 +294,15 @@ def test_variants(spark: SparkSession) -> None:
     assert {tuple(row) for row in found.collect()} == {('{"a":[1,2]}', '{"a":[1,2]}', 2), (None, None, None)}
 
 
-def test_a_pyspark_without_arrow_udfs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr("pyspark.sql.pandas.functions.arrow_udf")
-    with pytest.raises(EnvironmentProblem, match=r"PySpark does since 4\.1: this is \d"):
-        spark_function(credit_exam, "normal")
+def test_a_worker_of_another_pyspark_changes_no_values(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a PySpark without UDFs over arrays is given gives the same under its worker, and is refused under one that hands on series."""
+    monkeypatch.delattr("pyspark.sql.pandas.functions.arrow_udf", raising=False)
+    monkeypatch.setattr("airflow_lineage_provider.reasons.spark_function.evaluated_as", lambda: PythonEvalType.SQL_SCALAR_PANDAS_ITER_UDF)
+    same = ReasonedUdf(lambda x: x, "bigint", name="same")
+    frame = spark.sql("SELECT 1152921504606846977 AS x UNION ALL SELECT NULL")
+    called = spark_function(same, "normal")("x").alias("same")
+    if spark.version < "4.1":
+        assert {row.same for row in frame.select(called).collect()} == {2**60 + 1, None}
+        return
+    with pytest.raises(PythonException, match=r"EnvironmentProblem: the worker of this PySpark \(\d.*\) does not hand on Arrow's arrays"):
+        frame.select(called).collect()

@@ -63,7 +63,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_no_pyspark(installed: Path) -> None:
-    with pytest.raises(EnvironmentProblem, match=re.escape("pip install 'pyspark>=4.1,<4.4'")):
+    with pytest.raises(EnvironmentProblem, match=re.escape("pip install 'pyspark>=4.0,<4.4'")):
         check_pyspark()
 
 
@@ -119,10 +119,10 @@ def test_a_pyspark_that_nobody_installed(installed: Path) -> None:
     check_pyspark()
 
 
-@pytest.mark.parametrize("version", ["3.5.4", "4.0.5", "4.4.0", "5.0.0"])
+@pytest.mark.parametrize("version", ["3.5.4", "4.4.0", "5.0.0"])
 def test_a_version_that_is_not_known_to_work(installed: Path, version: str) -> None:
     make_distribution(installed, "pyspark", version, pyspark_files(version))
-    with pytest.raises(EnvironmentProblem, match=r"works with PySpark 4\.1 to 4\.3, and .* is " + re.escape(version)):
+    with pytest.raises(EnvironmentProblem, match=r"works with PySpark 4\.0 to 4\.3, and .* is " + re.escape(version)):
         check_pyspark()
 
 
@@ -132,7 +132,7 @@ def test_a_version_that_is_not_known_to_work(installed: Path, version: str) -> N
         ({"pyspark": "4.3.0"}, "pyspark==4.3.0"),
         ({"pyspark": "3.5.1"}, "pyspark==4.2.0"),
         ({"pyspark": "4.3.0", "pyspark-client": "4.2.0"}, "pyspark==4.2.0 pyspark-client==4.2.0"),
-        ({"pyspark": "4.2.1", "pyspark-client": "4.0.4"}, "pyspark==4.2.0 pyspark-client==4.2.0"),
+        ({"pyspark": "4.2.1", "pyspark-client": "3.5.4"}, "pyspark==4.2.0 pyspark-client==4.2.0"),
         ({"pyspark": "4.2.0", "pyspark-client": "4.3.0"}, "pyspark==4.3.0 pyspark-client==4.3.0"),
     ],
 )

@@ -19,6 +19,7 @@ from airflow_lineage_provider.plan.lineage_keys import ROW, SourceIdentity
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import children, operators, transform_up
 from airflow_lineage_provider.progress import Progress
+from airflow_lineage_provider.reasons.spark_function import evaluated_as
 from airflow_lineage_provider.sketches.marks import FRAGMENT
 from airflow_lineage_provider.spark.arrow_border import carried
 from airflow_lineage_provider.spark.capturing.lineage_sources import LineageSource, keys_frame
@@ -328,11 +329,10 @@ def reasoned_udf_of(captured: CapturedUdf) -> ReasonedUdf | None:
     """
     from pyspark.errors import PySparkRuntimeError
     from pyspark.serializers import CPickleSerializer
-    from pyspark.util import PythonEvalType
 
     from airflow_lineage_provider.reasons import registry
 
-    if captured.eval_type != PythonEvalType.SQL_SCALAR_ARROW_UDF:
+    if captured.eval_type != evaluated_as():
         return None
     declared = registry.get(captured.name) if captured.name in registry.names() else None
     try:
