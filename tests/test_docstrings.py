@@ -30,6 +30,12 @@ class Read:
 
 
 @cache
+def text_of(path: Path) -> str:
+    """Most modules need not be parsed: what is looked for is not in their text."""
+    return path.read_text(encoding="utf-8")
+
+
+@cache
 def read(path: Path) -> Read:
     found, names = [], set()
     for node in ast.walk(parsed(path)):
@@ -49,6 +55,7 @@ def test_docstrings_have_fields_and_no_sections() -> None:
     odd = [
         f"{path.relative_to(ROOT)}:{line}: {found[0].strip()}"
         for path in MODULES
+        if SECTIONS.search(text_of(path))
         for line, text in read(path).docstrings
         for found in [SECTIONS.search(text)]
         if found is not None
@@ -58,7 +65,15 @@ def test_docstrings_have_fields_and_no_sections() -> None:
 
 def test_what_docstrings_say_is_raised_exists() -> None:
     """A name of Python, or one that some module of ours defines or imports."""
-    known = set(vars(builtins)).union(*(read(path).names for path in MODULES))
-    said = [(path, line, found[1]) for path in MODULES for line, text in read(path).docstrings for found in RAISES.finditer(text)]
+    saying = [path for path in MODULES if RAISES.search(text_of(path))]
+    said = [(path, line, found[1]) for path in saying for line, text in read(path).docstrings for found in RAISES.finditer(text)]
     names = [(path, line, name.strip(" `\n").split(".")[-1]) for path, line, listed in said for name in listed.split(",")]
-    assert not [f"{path.relative_to(ROOT)}:{line}: {name}" for path, line, name in names if name not in known]
+    assert len({name for _, _, name in names}) > 20
+    assert not [f"{path.relative_to(ROOT)}:{line}: {name}" for path, line, name in names if not is_known(name)]
+
+
+@cache
+def is_known(name: str) -> bool:
+    mentioning = [path for path in MODULES if name in text_of(path)]
+    first = sorted(mentioning, key=lambda path: f"class {name}" not in text_of(path))
+    return hasattr(builtins, name) or any(name in read(path).names for path in first)
