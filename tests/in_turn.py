@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
 
 from airflow_lineage_provider.words import Strategy
@@ -11,7 +11,8 @@ from airflow_lineage_provider.words import Strategy
 Case = TypeVar("Case")
 Way = TypeVar("Way")
 
-EVERY = os.environ.get("PAIRS") == "all" or "FUZZ_EXAMPLES" in os.environ
+EVERY = os.environ.get("PAIRS") == "all" or not {"FUZZ_EXAMPLES", "ARRAY_EXAMPLES", "SKETCH_EXAMPLES"}.isdisjoint(os.environ)
+"""Whether every case is run: in `make pairs`, and in long runs of random cases."""
 STRATEGIES: tuple[Strategy, ...] = ("function_materialization", "rerun", "full_materialization")
 """The strategies that can be asked for."""
 
@@ -25,6 +26,20 @@ def sampled(cases: Iterable[Case], one_in: int = 4) -> list[Case]:
     ['a', 'e']
     """
     return list(cases)[:: 1 if EVERY else one_in]
+
+
+def sampled_of_each(cases: Iterable[Case], kind: Callable[[Case], Hashable], one_in: int = 4) -> list[Case]:
+    """The first case of each kind, and some of the others; all where `sampled` has all.
+
+    >>> sampled_of_each(["a1", "a2", "a3", "a4", "a5", "b1"], lambda case: case[0])
+    ['a1', 'a5', 'b1']
+    """
+    found, seen = list[Case](), set[Hashable]()
+    for at, case in enumerate(cases):
+        if EVERY or at % one_in == 0 or kind(case) not in seen:
+            found.append(case)
+        seen.add(kind(case))
+    return found
 
 
 def in_turn(cases: Iterable[Case], ways: Sequence[Way]) -> list[tuple[Case, Way]]:

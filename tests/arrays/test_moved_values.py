@@ -80,7 +80,7 @@ ORDERED: Mapping[str, Callable[[Any, int | None, float], Any]] = {
 
 
 @drawn(
-    60,
+    30,
     one_in=2,
     name=st.sampled_from(sorted(ORDERED)),
     dtype=st.sampled_from(DTYPES),
@@ -125,7 +125,7 @@ UNIQUE: Mapping[str, Callable[[Any], Any]] = {
 
 
 @drawn(
-    40,
+    20,
     one_in=4,
     name=st.sampled_from(sorted(UNIQUE)),
     dtype=st.sampled_from(DTYPES),
@@ -158,7 +158,7 @@ SETS: Mapping[str, Callable[[Any, Any], Any]] = {
 
 
 @drawn(
-    40,
+    20,
     one_in=4,
     name=st.sampled_from(sorted(SETS)),
     dtype=st.sampled_from([*DTYPES, "i2 f8"]),
@@ -195,7 +195,7 @@ SELECTED: Mapping[str, Callable[[Any], Any]] = {
 
 
 @drawn(
-    30,
+    15,
     one_in=4,
     name=st.sampled_from(sorted(SELECTED)),
     dtype=st.sampled_from(DTYPES),
@@ -221,7 +221,7 @@ MIDDLES: Mapping[str, Callable[[Any, int | None], Any]] = {
 
 @pytest.mark.filterwarnings("ignore")
 @drawn(
-    30,
+    15,
     one_in=4,
     name=st.sampled_from(sorted(MIDDLES)),
     dtype=st.sampled_from(["f8", "f4", "f2", "i2", "i8", "u1"]),

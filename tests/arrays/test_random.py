@@ -32,7 +32,7 @@ def listed(relation: Relation) -> list[tuple[int, ...]]:
     return [tuple(pair) for pair in expand(relation).tolist()]
 
 
-@drawn(75, given_=relations())
+@drawn(30, given_=relations())
 def test_what_is_compressed_is_what_was_given(given_: Given) -> None:
     rank = len(given_.output)
     relation = compress(given_.pairs, given_.output, given_.source)
@@ -42,7 +42,7 @@ def test_what_is_compressed_is_what_was_given(given_: Given) -> None:
     assert listed(link(given_.pairs, given_.output, given_.source, "exact").by_output()) == once(given_.pairs)
 
 
-@drawn(50, path=paths(), seed_=st.integers(0, 2**32 - 1))
+@drawn(20, path=paths(), seed_=st.integers(0, 2**32 - 1))
 def test_relations_after_one_another_are_one(path: list[Given], seed_: int) -> None:
     found, pairs = compress(path[0].pairs, path[0].output, path[0].source), once(path[0].pairs)
     for one in path[1:4]:
@@ -73,7 +73,7 @@ CHOICES: dict[str, Any] = {"boxes": lambda *_: False, "dense": lambda *_: True}
 
 
 @drawn(
-    75, one_in=2, path=paths(), backward=st.booleans(), share=st.sampled_from([0.0, 0.02, 0.3, 0.7, 1.0]), seed=st.integers(0, 2**32 - 1),
+    30, one_in=2, path=paths(), backward=st.booleans(), share=st.sampled_from([0.0, 0.02, 0.3, 0.7, 1.0]), seed=st.integers(0, 2**32 - 1),
     most=st.sampled_from([aligned.MOST, 0]),
 )  # fmt: skip
 def test_an_answer_is_that_of_the_naive_join(path: list[Given], backward: bool, share: float, seed: int, most: int) -> None:
@@ -107,7 +107,7 @@ def test_boxes_that_overlap_are_told_apart() -> None:
         assert np.array_equal(to_mask(found, shape), to_mask(Boxes(ends[0], ends[1]), shape))
 
 
-@drawn(50, given_=relations(), backward=st.booleans())
+@drawn(20, given_=relations(), backward=st.booleans())
 def test_forward_is_the_inverse_of_backward(given_: Given, backward: bool) -> None:
     """Cell by cell, along one relation."""
     step = link(given_.pairs, given_.output, given_.source, "exact").step

@@ -21,7 +21,7 @@ from airflow_lineage_provider.arrays.whole_numbers import number
 from airflow_lineage_provider.errors import CaptureFailed, CaptureNeeded, InvalidOption, InvalidRelation, UnknownArray
 from tests.arrays.drawing import drawn
 from tests.arrays.operations import OPERATIONS, THRESHOLDS, flat_differences, listed, moved, multiplied, scanned, summed, windows
-from tests.in_turn import in_turn
+from tests.in_turn import in_turn, sampled
 
 Shape = tuple[int, ...]
 Made = Callable[[Shape], tuple[Shape, Any]]
@@ -532,7 +532,7 @@ FIXED = {
 }  # fmt: skip
 
 
-@drawn(30, one_in=20, name=st.sampled_from(sorted(FIXED)), data=st.data())
+@drawn(12, one_in=20, name=st.sampled_from(sorted(FIXED)), data=st.data())
 def test_nothing_is_ever_reused_wrongly(name: str, data: st.DataObject) -> None:
     """`Calls.call` compares with a capture each time."""
     calls, operation = Calls(), OPERATIONS[name]
@@ -543,7 +543,7 @@ def test_nothing_is_ever_reused_wrongly(name: str, data: st.DataObject) -> None:
             calls.call(name, lambda one: operation.relation(one, np.random.default_rng(0)), shape)
 
 
-@drawn(40, one_in=10, data=st.data())
+@drawn(16, one_in=10, data=st.data())
 def test_what_hangs_on_values_is_never_reused_once_it_was_seen(data: st.DataObject) -> None:
     """Histories of a sort of three lengths, of values of two kinds; `Calls.call` compares with a capture."""
     calls, captured = Sorted(), set[tuple[int, bool]]()
@@ -568,7 +568,7 @@ def named(log: Log, length: int) -> tuple[list[str], list[str]]:
     return names[:1], names[1:]
 
 
-@pytest.mark.parametrize(("name", "args"), in_turn(sorted(THRESHOLDS), [None, {"n": 10}, {"slice": "0:10"}]))
+@pytest.mark.parametrize(("name", "args"), in_turn(sampled(sorted(THRESHOLDS), 2), [None, {"n": 10}, {"slice": "0:10"}]))
 def test_a_threshold_is_not_jumped_over(name: str, args: Any) -> None:
     """Below it, then far beyond: what a capture gives, whether the arguments tell the number or nobody does."""
     calls, operation = Calls(), THRESHOLDS[name]
@@ -713,7 +713,7 @@ def test_what_is_even_says_nothing_of_what_is_odd(made: Made, shapes: list[Shape
     assert not calls.call("halved", made, further, args=SAID)
 
 
-@drawn(40, one_in=4, name=st.sampled_from(sorted(THRESHOLDS)), is_said=st.booleans(), data=st.data())
+@drawn(12, one_in=4, name=st.sampled_from(sorted(THRESHOLDS)), is_said=st.booleans(), data=st.data())
 def test_no_threshold_is_ever_jumped_over(name: str, is_said: bool, data: st.DataObject) -> None:
     """Also where one of the dimensions is always the same."""
     calls, operation = Calls(), THRESHOLDS[name]

@@ -11,6 +11,7 @@ import pytest
 from airflow_lineage_provider import arrays, payload
 from airflow_lineage_provider.arrays import Log
 from airflow_lineage_provider.errors import CaptureFailed, InvalidArray
+from tests.in_turn import in_turn
 
 SIDE = 64
 
@@ -44,9 +45,9 @@ def test_the_weights_of_a_linear_score_are_its_own() -> None:
     np.testing.assert_allclose(found, wanted[segments], rtol=0.02, atol=0.05)
 
 
-@pytest.mark.parametrize("weigh", [arrays.lime, arrays.drise])
-@pytest.mark.parametrize(("channels", "kind"), [(0, "float64"), (3, "uint8"), (1, "float32")])
-def test_they_are_large_where_the_score_looks(weigh: Callable[..., Any], channels: int, kind: str) -> None:
+@pytest.mark.parametrize(("image_of", "weigh"), in_turn([(0, "float64"), (3, "uint8"), (1, "float32")], [arrays.lime, arrays.drise]))
+def test_they_are_large_where_the_score_looks(image_of: tuple[int, str], weigh: Callable[..., Any]) -> None:
+    channels, kind = image_of
     given = image(channels=channels, kind=kind)
     seen: set[tuple[Any, ...]] = set()
 

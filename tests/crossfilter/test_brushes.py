@@ -71,7 +71,7 @@ def test_every_brush_counts_as_a_naive_count_of_all_rows(view: Crossfilter) -> N
     bars, chance = {name: one.values.to_pylist() for name, one in view.views.items()}, random.Random(3)
     brushes: dict[str, list[Any]] = {}
     ways: Counter[str] = Counter()
-    for _ in range(90):
+    for _ in range(40):
         brushes = moved(brushes, chance, bars)
         found, expected = view.brush(brushes), naive(brushes)
         for name in VIEWS:

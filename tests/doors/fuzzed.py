@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from airflow_lineage_provider.errors import LineageError
 
 LONG = "FUZZ_INPUTS" in os.environ
-EXAMPLES = int(os.environ.get("FUZZ_INPUTS", "25"))
+EXAMPLES = int(os.environ.get("FUZZ_INPUTS", "12"))
 SEED = int(os.environ.get("FUZZ_SEED", "20261122"))
 
 

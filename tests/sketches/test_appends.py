@@ -32,7 +32,7 @@ pytest.importorskip("z3")
 
 EXAMPLES = int(os.environ.get("SKETCH_EXAMPLES", "0"))
 SEED = int(os.environ.get("FUZZ_SEED", "0"))
-SAMPLE, BLOCK = 200, 500
+SAMPLE, BLOCK = 130, 500
 Leaves = dict[str, q.Data]
 
 

@@ -38,7 +38,7 @@ pytest.importorskip("z3")
 
 EXAMPLES = int(os.environ.get("SKETCH_EXAMPLES", "0"))
 SEED = int(os.environ.get("FUZZ_SEED", "0"))
-SAMPLE, BLOCK = 60, 250
+SAMPLE, BLOCK = 36, 250
 
 T, S = table("k v", (1, 0), (1, 0), (1, 0), (2, 0), (3, 7)), table("k w", (1, 5), (2, 5), (2, 6), (2, 7), (3, 5))
 PAIRS = q.Join("inner", q.Table("t"), q.Table("s"), q.Op("=", (q.Col(1), q.Col(4))))

@@ -21,6 +21,7 @@ from tests.sketches.carrying import Carried, check
 from tests.sketches.drawn import Drawer
 
 MOST = 200
+"""Queries that are looked through, from the first that sees it today."""
 
 
 def _any_key(mark: Mark, keys: Any, _equal: EqualColumns) -> Attribute | None:
@@ -35,21 +36,21 @@ def _left_alone(node: Any, how: Any, ordered: bool) -> Marked:
     return replace(left, plan=replace(node, left=left.plan))
 
 
-MUTATIONS: dict[str, tuple[str, Callable[..., Any], Callable[[Drawer, int], q.Node]]] = {
-    "a value tells the fragment of rows that may be missing": ("_beside", lambda side, may_lack, node: side.marks, Drawer.outer),
-    "any key tells the fragment": ("_key", _any_key, Drawer.grouped),
-    "what stands on the right side is nobody's": ("_one_sided", _left_alone, Drawer.semi),
-    "of partners there is nothing": ("_semi", _left_alone, Drawer.semi),
-    "a branch of a union has the others' numbers": ("_nothing", lambda attribute: e.Literal(value="0", type="int"), Drawer.union),
+MUTATIONS: dict[str, tuple[str, Callable[..., Any], Callable[[Drawer, int], q.Node], int]] = {
+    "a value tells the fragment of rows that may be missing": ("_beside", lambda side, may_lack, node: side.marks, Drawer.outer, 1),
+    "any key tells the fragment": ("_key", _any_key, Drawer.grouped, 1),
+    "what stands on the right side is nobody's": ("_one_sided", _left_alone, Drawer.semi, 26),
+    "of partners there is nothing": ("_semi", _left_alone, Drawer.semi, 16),
+    "a branch of a union has the others' numbers": ("_nothing", lambda attribute: e.Literal(value="0", type="int"), Drawer.union, 1),
 }
 
 
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_the_random_queries_see_what_is_wrong(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    attribute, mutated, query = MUTATIONS[name]
+    attribute, mutated, query, first = MUTATIONS[name]
     monkeypatch.setattr(capture, attribute, mutated)
     counted = Carried()
-    for seed in range(MOST):
+    for seed in range(first, first + MOST):
         try:
             check(seed, counted, query)
         except (duckdb.Error, SketchError) as problem:  # no query, or the values of another column

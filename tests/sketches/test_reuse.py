@@ -34,7 +34,7 @@ pytest.importorskip("z3")
 
 EXAMPLES = int(os.environ.get("SKETCH_EXAMPLES", "0"))
 SEED = int(os.environ.get("FUZZ_SEED", "0"))
-SAMPLE, BLOCK = 300, 500
+SAMPLE, BLOCK = 200, 500
 
 
 def pipeline_of(node: q.Node, given: dict[str, q.Data]) -> Pipeline:

@@ -17,12 +17,12 @@ from airflow_lineage_provider.tracing.program import programs
 from airflow_lineage_provider.tracing.reserved import row_number
 from airflow_lineage_provider.tracing.strategies import choose, stored_segments
 from tests.golden.test_stories import PIPELINES
+from tests.in_turn import in_turn
 
 KEY = SourceIdentity(kind="row_digest", columns=(KeyColumn(name="lineage_digest", type="bigint"),))
 
 
-@pytest.mark.parametrize("strategy", ["function_materialization", "full_materialization"])
-@pytest.mark.parametrize("name", PIPELINES)
+@pytest.mark.parametrize(("name", "strategy"), in_turn(PIPELINES, ["function_materialization", "full_materialization"]))
 def test_the_number_of_a_stored_row_is_read_beside_its_tags(name: str, strategy: str) -> None:
     try:
         plan = rewrite(PIPELINES[name])
