@@ -21,15 +21,15 @@ airflow: setup ## Start Airflow with the lineage tab and the demo's data (PORT=8
 	@.venv/bin/python -m dags.run_airflow
 
 test: export WEB_SHOTS ?= $(CURDIR)/build/shots
-test: setup ## Run all tests (pictures of the pages that they open are in build/shots)
+test: setup ## Run all tests (REPORT=suite.xml: and write what each took; pictures of the pages that they open are in build/shots)
 	@.ci/browser
-	.venv/bin/pytest $(PARALLEL)
+	.venv/bin/pytest $(PARALLEL) $(if $(REPORT),--junitxml $(REPORT))
 
 quick: setup ## Run the tests that need this process alone: neither Spark, nor Airflow, nor PostgreSQL, nor a browser, nor another Python
-	.venv/bin/pytest --numprocesses $$(getconf _NPROCESSORS_ONLN) --dist worksteal -m "not spark and not airflow and not postgres and not browser and not processes"
+	.venv/bin/pytest --numprocesses $$(getconf _NPROCESSORS_ONLN) --dist worksteal -m "not spark and not airflow and not postgres and not browser and not processes" $(if $(REPORT),--junitxml $(REPORT))
 
 pairs: setup ## Run every case under every strategy (make test: the cases take the strategies in turn)
-	PAIRS=all .venv/bin/pytest $(PARALLEL) $$(grep -rl --include='test_*.py' in_turn tests)
+	PAIRS=all .venv/bin/pytest $(PARALLEL) $$(grep -rl --include='test_*.py' "tests.in_turn" tests)
 
 test-install: setup ## Install with plain pip into new environments, as the README says, and run a job on Spark in each (minutes)
 	TEST_INSTALL=1 .venv/bin/pytest tests/install

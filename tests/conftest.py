@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
+from tests import budget
 from tests.chromium import CHROMIUM
 from tests.class_archive import FEW_QUERIES, OPTIONS, submit_options
 from tests.lacking import lacking
@@ -52,10 +53,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 _WRITES_NO_BYTECODE = pytest.StashKey[bool]()
+_COLLECTED = pytest.StashKey[budget.Counts]()
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What a test needs is read from its fixtures and its folder: a marker that somebody must remember is forgotten."""
     pyspark = version("pyspark")
     for item in items:
@@ -69,6 +71,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             why = "no Chromium: apt-get install chromium"
         if why is not None:
             item.add_marker(pytest.mark.skip(reason=why))
+    config.stash[_COLLECTED] = budget.counted((item.nodeid, {mark.name for mark in item.iter_markers()}) for item in items)
+
+
+@pytest.fixture(scope="session")
+def collected(pytestconfig: pytest.Config) -> budget.Counts:
+    """How many tests there are, chosen or not."""
+    return pytestconfig.stash[_COLLECTED]
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """The modules that cost most: those to look at first where the suite is to become faster."""
+    reports = [one for some in terminalreporter.stats.values() for one in some if isinstance(one, pytest.TestReport)]
+    lines = budget.costliest((one.nodeid, one.duration) for one in reports)
+    if len(lines) > budget.MOST:
+        terminalreporter.section("what costs most, in seconds of the processes together")
+        for line in lines:
+            terminalreporter.line(line)
 
 
 def pytest_configure(config: pytest.Config) -> None:
