@@ -15,6 +15,7 @@ from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.store import Store
 from tests.doors.fuzzed import answers, fuzzed
 from tests.doors.strategies import WORDS, anything, predicates, texts
+from tests.in_turn import sampled
 from tests.pipeline.small_files import view
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(3600)]
@@ -48,7 +49,7 @@ def lineage(spark: SparkSession, store: Store, tmp_path_factory: pytest.TempPath
     spark.catalog.dropTempView("doors")
 
 
-@pytest.fixture(scope="module", params=["function_materialization", "rerun"])
+@pytest.fixture(scope="module", params=sampled(["function_materialization", "rerun"]))
 def run(request: pytest.FixtureRequest, lineage: Lineage) -> Iterator[Run]:
     with_secret = f"{ROWS} WHERE name <> :key"
     made = lineage.run(with_secret, name="doors", params={"key": Secret("n0000")}, strategy=request.param, progress=False)

@@ -79,7 +79,7 @@ def test_random_pipelines(block: int, lineage: Lineage, spark: SparkSession) -> 
         hold()
 
 
-@pytest.mark.parametrize("name", sampled(EXAMPLES, one_in=6))
+@pytest.mark.parametrize("name", sampled(EXAMPLES, one_in=11))
 def test_every_operator(name: str, lineage: Lineage, spark: SparkSession) -> None:
     """The random sample misses some operators: each once, written and run in turn in every way."""
     turn = list(EXAMPLES).index(name)
@@ -105,6 +105,6 @@ def test_what_spark_itself_gets_wrong_is_no_case(lineage: Lineage, spark: SparkS
         check(Case(tables=tables, query=query, style="nested", strategy="rerun"), lineage, spark)
 
 
-@pytest.mark.parametrize("name", sampled(REGRESSIONS, one_in=2))
+@pytest.mark.parametrize("name", sampled(REGRESSIONS, one_in=3))
 def test_regressions(name: str, lineage: Lineage, spark: SparkSession) -> None:
     check(REGRESSIONS[name], lineage, spark)

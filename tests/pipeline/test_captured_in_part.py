@@ -75,7 +75,7 @@ def told(found: LineageRows) -> list[Any]:
     return list(zip(rows, asked, strict=True))
 
 
-@pytest.mark.parametrize(("part", "name"), sampled(product(PARTS, ["groups", "above", "twice", "session", "lines"]), one_in=8))
+@pytest.mark.parametrize(("part", "name"), sampled(product(PARTS, ["groups", "above", "twice", "session", "lines"]), one_in=13))
 def test_answers_are_those_that_are_traced(runs: dict[str, Run], store: Store, name: str, part: CaptureTable) -> None:
     run, table, chance = runs[name], TABLES.get(name, "part_sales"), random.Random(f"{name} {part}")
     run.forget_captured()

@@ -121,7 +121,7 @@ def check(run: Run, store: Store, sql: str, spark: SparkSession) -> None:
     assert made == written(run, store)
 
 
-@pytest.mark.parametrize("name", sampled(COLLECTED, 3))
+@pytest.mark.parametrize("name", sampled(COLLECTED, 5))
 def test_what_is_collected_is_what_is_found_later(name: str, lineage: Lineage, store: Store, spark: SparkSession) -> None:
     run = lineage.run(COLLECTED[name], name=f"collected: {name}", capture=Capture(mode="inject"))
     assert "inject" in modes(run).values(), run.index
@@ -129,7 +129,7 @@ def test_what_is_collected_is_what_is_found_later(name: str, lineage: Lineage, s
     run.close()
 
 
-@pytest.mark.parametrize("name", DEFERRED)
+@pytest.mark.parametrize("name", sampled(DEFERRED, 2))
 def test_what_cannot_be_collected_is_found_later_and_says_why(name: str, lineage: Lineage, store: Store, spark: SparkSession) -> None:
     sql, why = DEFERRED[name]
     run = lineage.run(sql, name=f"deferred: {name}", capture=Capture(mode="inject"))

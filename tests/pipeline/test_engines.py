@@ -19,6 +19,7 @@ from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.store import Store
+from tests.in_turn import sampled
 
 pytestmark = pytest.mark.spark
 
@@ -70,7 +71,7 @@ GROUPS = {
 }
 
 
-@pytest.mark.parametrize("name", GROUPS)
+@pytest.mark.parametrize("name", sampled(GROUPS, 2))
 def test_duckdb_and_spark_alike(lineage: Lineage, store: Store, folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     query, target, expected = GROUPS[name]
     run = lineage.run(over(folder, query), name="engines")

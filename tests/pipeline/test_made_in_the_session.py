@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.words import Strategy
 from tests.answers import guarantees_of, sources_of
+from tests.in_turn import sampled
 
 pytestmark = pytest.mark.spark
 
@@ -27,7 +28,7 @@ DETOURS: dict[str, Callable[[SparkSession, DataFrame], DataFrame]] = {
 }
 
 
-@pytest.mark.parametrize("way", DETOURS)
+@pytest.mark.parametrize("way", sampled(DETOURS, 2))
 def test_a_way_through_the_driver(lineage: Lineage, spark: SparkSession, tmp_path: Path, way: str) -> None:
     path, limits = str(tmp_path / "loans"), str(tmp_path / "limits")
     spark.sql("SELECT * FROM VALUES (1, 10.5D), (2, 20.5D) AS v(id, amount)").coalesce(1).write.parquet(path)
@@ -72,7 +73,7 @@ def test_rows_that_nobody_asked_about_have_no_origin(lineage: Lineage, spark: Sp
     assert run.explain("id = 9").guarantee.origin == "unknown"
 
 
-@pytest.mark.parametrize("strategy", ["function_materialization", "rerun"])
+@pytest.mark.parametrize("strategy", sampled(["function_materialization", "rerun"]))
 def test_a_recursive_query(lineage: Lineage, spark: SparkSession, tmp_path: Path, strategy: Strategy) -> None:
     for name, rows in (("parts", "(1, 0), (2, 1), (3, 2), (4, 0)"), ("prices", "(1, 5), (2, 6), (3, 7), (4, 8)")):
         columns = "id, above" if name == "parts" else "id, price"

@@ -11,13 +11,15 @@ from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.words import Strategy
 from tests.answers import guarantees_of, sources_of
+from tests.in_turn import sampled
 from tests.pipeline.small_files import kind_of, rids, view
 
 pytestmark = pytest.mark.spark
 
 
 @pytest.mark.parametrize(
-    "name", ["lineage_row_number", "lineage_tag", "target_row", "target_present", "lineage_present", "lineage_0_file", "lineage_file"]
+    "name",
+    sampled(["lineage_row_number", "lineage_tag", "target_row", "target_present", "lineage_present", "lineage_0_file", "lineage_file"], 2),
 )
 def test_names_that_lineage_uses_itself(lineage: Lineage, spark: SparkSession, tmp_path: Path, name: str) -> None:
     view(spark, tmp_path, "w", [(1, "a"), (2, "b"), (3, "b")], "rid int, g string")
@@ -85,7 +87,7 @@ def test_names_that_differ_in_case_only(lineage: Lineage, spark: SparkSession, t
     assert sources_of(found)
 
 
-@pytest.mark.parametrize("name", ["a b", "a%20b", "a%b", "größe", "a+b", "a=b", "a#b?c", "x'y"])
+@pytest.mark.parametrize("name", sampled(["a%20b", "a b", "größe", "a%b", "a#b?c", "a+b", "x'y", "a=b"], 2))
 def test_odd_paths(lineage: Lineage, spark: SparkSession, store: Store, tmp_path: Path, name: str) -> None:
     path = str(tmp_path / name)
     spark.createDataFrame([(1, "a"), (2, "b")], "rid int, g string").write.parquet(path)

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from airflow_lineage_provider import Lineage, Run
 from airflow_lineage_provider.deriving.result_page import PageWanted
 from airflow_lineage_provider.store import Store
+from tests.in_turn import in_turn
 
 pytestmark = pytest.mark.spark
 ROWS = 60
@@ -47,8 +48,7 @@ ORDERS: list[list[tuple[str, bool]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("where", [None, "n > 3", "text IS NOT NULL AND x >= 0"])
+@pytest.mark.parametrize(("order", "where"), in_turn(ORDERS, [None, "n > 3", "text IS NOT NULL AND x >= 0"]))
 def test_the_pages_are_the_same(both: tuple[Run, Run], order: list[tuple[str, bool]], where: str | None) -> None:
     for offset, limit in ((0, 10), (10, 10), (55, 10), (200, 5)):
         wanted = PageWanted(where=where, order=order, offset=offset, limit=limit)

@@ -14,6 +14,7 @@ from airflow_lineage_provider.errors import InvalidTarget, NothingChanged, RunNo
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.words import Strategy
+from tests.in_turn import in_turn
 
 pytestmark = pytest.mark.spark
 
@@ -41,8 +42,7 @@ def except_all(now: Run, then: Run, where: str) -> Counter[str]:
     return Counter(repr(row.asDict()) for row in after.exceptAll(before).collect())
 
 
-@pytest.mark.parametrize("strategy", ["function_materialization", "rerun"])
-@pytest.mark.parametrize("target", [None, "rid < 4", "x IS NULL"])
+@pytest.mark.parametrize(("target", "strategy"), in_turn([None, "rid < 4", "x IS NULL"], ["function_materialization", "rerun"]))
 def test_they_are_what_except_all_gives(lineage: Lineage, tmp_path: Path, strategy: Strategy, target: str | None) -> None:
     then = recorded(lineage, BEFORE, tmp_path / "before", strategy=strategy)
     now = recorded(lineage, AFTER, tmp_path / "after", strategy=strategy)

@@ -7,6 +7,7 @@ from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.words import Strategy
+from tests.in_turn import sampled
 
 pytestmark = pytest.mark.spark
 
@@ -16,7 +17,7 @@ SQL = """
     UNION SELECT k, true AS x FROM broken_u"""
 
 
-@pytest.mark.parametrize("strategy", ["function_materialization", "rerun"])
+@pytest.mark.parametrize("strategy", sampled(["function_materialization", "rerun"]))
 def test_a_union_above_an_in_that_becomes_a_column(spark: SparkSession, lineage: Lineage, strategy: Strategy) -> None:
     spark.createDataFrame([(100, 0)], "rid int, k int").createOrReplaceTempView("broken_t")
     spark.createDataFrame([(200, 0)], "rid int, k int").createOrReplaceTempView("broken_u")

@@ -181,7 +181,7 @@ def test_groups_that_excluded_have_no_rows_of_their_own(lineage: Lineage) -> Non
     assert fate.drop.rows[0].other_rows == ({},)
 
 
-@pytest.mark.parametrize("strategy", sampled(["rerun", "full_materialization", "auto"], 2))
+@pytest.mark.parametrize("strategy", sampled(["rerun", "full_materialization", "auto"], 3))
 def test_strategies(strategy: str, lineage: Lineage) -> None:
     sql = (
         "SELECT s, count(*) AS c FROM (SELECT how_big(t.x) AS s, u.rid AS ur FROM (SELECT * FROM t ORDER BY rid LIMIT 5) t LEFT JOIN u "

@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,10 @@ import pytest
 from airflow_lineage_provider.errors import EnvironmentProblem, StoreDamaged, StoreInUse
 from airflow_lineage_provider.store import Store, embedded, file_systems, server_life, server_log, stop_embedded
 from airflow_lineage_provider.store.home_files import write_whole
+from tests.in_turn import sampled
 from tests.store.conftest import sql
 
+FILES = ("postgres.port", "postgres.password", "postgres.owner", "postgres/postmaster.pid")
 CONTAINER = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
 
 
@@ -208,8 +211,7 @@ def test_on_a_network_file_system_another_host_s_pid_file_stays(home: Path, monk
 # Damaged files
 
 
-@pytest.mark.parametrize("name", ["postgres.port", "postgres.password", "postgres.owner", "postgres/postmaster.pid"])
-@pytest.mark.parametrize("damage", ["", "54 x", "\x00\x00\x00"])
+@pytest.mark.parametrize(("damage", "name"), sampled(product(["", "54 x", "\x00\x00\x00"], FILES), 2))
 def test_a_damaged_file_is_mended_at_the_next_start(home: Path, name: str, damage: str, caplog: pytest.LogCaptureFixture) -> None:
     if not (home / "postgres").exists():
         Store.open().close()

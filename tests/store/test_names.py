@@ -14,6 +14,7 @@ from airflow_lineage_provider.errors import StoreError
 from airflow_lineage_provider.store import Column, Store
 from airflow_lineage_provider.store.layout import _TAKEN, PACKED, PARTITION, Layout, make_layout, physical_names
 from airflow_lineage_provider.store.sqltext import identifier, literal
+from tests.in_turn import in_turn
 from tests.store.conftest import sql
 
 NAMES = [
@@ -125,8 +126,7 @@ def wide_batch(columns: list[Column], rows: int) -> pa.RecordBatch:
     return pa.record_batch({column.name: values[column.type] for column in columns})
 
 
-@pytest.mark.parametrize("transport", ["adbc", "psycopg2"])
-@pytest.mark.parametrize("count", [1_000, 3_000])
+@pytest.mark.parametrize(("count", "transport"), in_turn([1_000, 3_000], ["adbc", "psycopg2"]))
 def test_a_thousand_columns(store: Store, begin: Callable[[], str], transport: Literal["adbc", "psycopg2"], count: int) -> None:
     columns, run = wide_columns(count), begin()
     batch = wide_batch(columns, 20)

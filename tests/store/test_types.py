@@ -30,7 +30,7 @@ def rows_of(text: str) -> st.SearchStrategy[list[Any]]:
 
 
 @pytest.mark.parametrize("text", NESTED)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_nested_values_survive_json(text: str, data: st.DataObject) -> None:
     array = build(data.draw(rows_of(text)), text)
@@ -44,7 +44,7 @@ def test_a_slice_is_encoded_as_itself(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", [text for text in SCALARS if not types.storage_type(text).json])
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_scalars_survive_their_text_form(text: str, data: st.DataObject) -> None:
     array = build(data.draw(rows_of(text)), text)
@@ -63,7 +63,7 @@ def table(store: Store, request: pytest.FixtureRequest) -> Materialization:
 
 
 @pytest.mark.parametrize("transport", ["adbc", "psycopg2"])
-@settings(max_examples=25, deadline=None, suppress_health_check=_SLOW)
+@settings(max_examples=10, deadline=None, suppress_health_check=_SLOW)
 @given(data=st.data())
 def test_every_type_through_postgresql(
     store: Store, table: Materialization, transport: Literal["adbc", "psycopg2"], data: st.DataObject

@@ -26,7 +26,7 @@ TARGETS = 2
 
 @pytest.mark.parametrize(
     ("workload", "query", "strategy"),
-    [(workload, query, strategy) for (workload, query), strategy in in_turn(sampled(QUERIES), STRATEGIES)],
+    [(workload, query, strategy) for (workload, query), strategy in in_turn(sampled(QUERIES, 7), STRATEGIES)],
     indirect=["workload"],
 )
 def test_lineage(workload: Workload, query: str, strategy: Strategy, spark: SparkSession, store: Store) -> None:

@@ -11,7 +11,7 @@ from tests.tpch.workloads import QUERIES, Workload, is_same_row
 pytestmark = pytest.mark.spark
 
 
-@pytest.mark.parametrize(("workload", "query"), sampled(QUERIES, 2), indirect=["workload"])
+@pytest.mark.parametrize(("workload", "query"), sampled(QUERIES, 4), indirect=["workload"])
 def test_the_oracle_gives_what_spark_gives(workload: Workload, query: str, spark: SparkSession) -> None:
     left = list(workload.expected(query))
     assert left, "an empty result says nothing"

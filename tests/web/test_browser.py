@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import socket
 import threading
@@ -21,6 +22,7 @@ from airflow_lineage_provider.errors import QueryTooSlow
 from airflow_lineage_provider.store import Store
 from tests.chromium import SHOTS, needs_chromium, started
 from tests.deriving import kept_examples
+from tests.in_turn import EVERY
 from tests.web.conftest import Flights
 from tests.web.front_end import TAB, large
 
@@ -98,7 +100,15 @@ def look(page: Any, name: str) -> None:
 
 
 TASK = "lineage/tab?dag_id=loan_examination&dag_run_id=manual__2025-12-31T06%3A00%3A00%2B00%3A00&task_id=examine&map_index={MAP_INDEX}"
-SIZES = pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+_SIZES = [(1280, "light"), (390, "dark")]
+_turns = itertools.count()
+
+
+def SIZES(test: Callable[..., None]) -> Callable[..., None]:
+    """Wide and light, narrow and dark, test by test in turn: the pages are of one style sheet. `make pairs` has each test in both."""
+    sizes = _SIZES if EVERY else [_SIZES[next(_turns) % len(_SIZES)]]
+    sized: Callable[..., None] = pytest.mark.parametrize(("width", "scheme"), sizes)(test)
+    return sized
 
 
 @SIZES
