@@ -33,10 +33,10 @@ from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.base import unknown
 from airflow_lineage_provider.plan.expressions import Alias, Attribute, Expression
 from airflow_lineage_provider.plan.walk import all_operators, children, subqueries, with_children
-from airflow_lineage_provider.rewrite.determinism import is_repeatable
 from airflow_lineage_provider.sketches.equal_columns import EqualColumns, equalities
 from airflow_lineage_provider.sketches.marks import FRAGMENT, CannotCarry, Carried, Carrying, Many, Mark, NumberLost, One
-from airflow_lineage_provider.sketches.unions import Column, Union, keeps_order, of_numbers, of_unions
+from airflow_lineage_provider.sketches.ties import takes_other_rows
+from airflow_lineage_provider.sketches.unions import FEW, Column, Union, keeps_order, of_numbers, of_unions
 
 
 def carry(plan: o.Plan, how: Carrying, *, ordered: bool = False) -> Carried:
@@ -48,7 +48,7 @@ def carry(plan: o.Plan, how: Carrying, *, ordered: bool = False) -> Carried:
         read = _sketched(one.plan, how)
         if read:
             raise CannotCarry(plan, read, "what a subquery inside an expression has read is not carried")
-    return _carry(plan, how, ordered or not is_repeatable(plan))
+    return _carry(plan, how, ordered or takes_other_rows(plan))
 
 
 @singledispatch
@@ -329,10 +329,11 @@ def _union_of(node: o.Aggregate, mark: Mark, how: Carrying, ordered: bool) -> Un
 
 
 def _chosen(node: o.Aggregate, leaf: int, how: Carrying, free: bool) -> Union:
-    """Words where there is room for them: with many groups they take less than sets, with one group more."""
+    """Words where there are few: with many groups they take less than sets then, and with one group more."""
     if not free:
         return "words"
-    return how.union or ("words" if node.keys and how.unites("words", leaf) else "set")
+    few = leaf not in how.counts or how.counts[leaf] <= FEW
+    return how.union or ("words" if node.keys and few else "set")
 
 
 def _has_distinct(node: o.Aggregate) -> bool:

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.walk import all_operators, operators, transform_up
-from airflow_lineage_provider.rewrite.determinism import is_repeatable
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
 from airflow_lineage_provider.sketches.capture import carry
 from airflow_lineage_provider.sketches.marks import FRAGMENT, CannotCarry, Carried, Carrying, Mark, NumberLost, One
+from airflow_lineage_provider.sketches.ties import takes_other_rows
 from airflow_lineage_provider.sketches.unions import Union
 from airflow_lineage_provider.tracing.program import Groups, Program
 from airflow_lineage_provider.tracing.prune import needed, prune
@@ -114,7 +114,7 @@ def _ordered(plans: Mapping[int, o.Plan]) -> frozenset[int]:
     """The segments on the order of whose rows something above hangs."""
     found: set[int] = set()
     for number, plan in reversed([*plans.items()]):
-        if number in found or not all(map(is_repeatable, operators(plan))):
+        if number in found or any(map(takes_other_rows, operators(plan))):
             found |= {node.segment for node in all_operators(plan) if isinstance(node, o.SegmentOutput)}
     return frozenset(found)
 

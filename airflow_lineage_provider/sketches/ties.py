@@ -15,7 +15,7 @@ from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expression_walk import expressions_in
 from airflow_lineage_provider.plan.walk import all_operators, operators, own_expressions
-from airflow_lineage_provider.rewrite.determinism import ORDER_DEPENDENT
+from airflow_lineage_provider.rewrite.determinism import ORDER_DEPENDENT, is_repeatable
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
 
 _UP_TO_HERE = e.WindowFrame(kind="rows", lower="unbounded", upper="current_row")
@@ -30,6 +30,26 @@ def limit_to_count(plan: o.Plan, leaf: int) -> o.Limit | None:
         return None
     limits = [node for node in above if isinstance(node, o.Limit)]
     return limits[0] if len(limits) == 1 and limits[0].count is not None and _sort_of(limits[0]) is not None else None
+
+
+def takes_other_rows(node: o.Plan) -> bool:
+    """Whether an operator may make other rows of the same rows in another order. A limit does not whose order has all keys of the groups
+    that it takes: no two of them share a place."""
+    return not is_repeatable(node) and not (isinstance(node, o.Limit) and _orders_by_groups(node))
+
+
+def _orders_by_groups(limit: o.Limit) -> bool:
+    sort = _sort_of(limit)
+    if sort is None:
+        return False
+    ordered, node = {key.child.id for key in sort.order if isinstance(key.child, e.Attribute)}, sort.child
+    while isinstance(node, o.Project | o.Filter | o.Sort | o.FunctionOperator):
+        for one in node.columns if isinstance(node, o.Project) else ():
+            if isinstance(one, e.Alias) and isinstance(one.child, e.Attribute) and one.attribute.id in ordered:
+                ordered.add(one.child.id)
+        node = node.child
+    keys = node.keys if isinstance(node, o.Aggregate) else ()
+    return bool(keys) and all(isinstance(key, e.Attribute) and key.id in ordered for key in keys)
 
 
 def lowest_limit(plan: o.Plan, leaf: int) -> o.Limit | None:

@@ -45,8 +45,12 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         "SELECT o_custkey, sum(o_price) AS s FROM orders WHERE o_price > 0 GROUP BY o_custkey ORDER BY s DESC, o_custkey LIMIT 3",
         {"orders": KEY},
     ),
-    "too many to be united": (
+    "sets below a limit by their keys": (
         "SELECT o_custkey, sum(o_price) AS s FROM orders WHERE o_price > 0 GROUP BY o_custkey ORDER BY s DESC, o_custkey LIMIT 3",
+        {"orders": SketchOn(column="o_orderkey", cuts=list(range(1100)))},
+    ),
+    "too many to be united": (
+        "SELECT o_custkey, sum(o_price) AS s FROM orders WHERE o_price > 0 GROUP BY o_custkey ORDER BY s DESC LIMIT 3",
         {"orders": SketchOn(column="o_orderkey", cuts=list(range(1100)))},
     ),
     "a union": (

@@ -51,13 +51,25 @@ def test_a_group_carries_its_key_or_a_set(short: Shorthand) -> None:
     grouped = short.group(pairs(short), by="s", give="s, count(v) AS n")
     assert told(carried(grouped, {0: "k", 1: "s"})) == [(0, "s"), (1, "s")]
     assert told(carried(grouped, {0: "v", 1: "w"})) == [(0, "set"), (1, "set")]
-    assert told(carried(grouped, {0: "v", 1: "w"}, count=1024)) == [(0, "words"), (1, "words")]
+    assert told(carried(grouped, {0: "v", 1: "w"}, count=256)) == [(0, "words"), (1, "words")]
+    assert told(carried(grouped, {0: "v", 1: "w"}, count=257)) == [(0, "set"), (1, "set")]
     everything = short.group(pairs(short), give="count(v) AS n")
     assert told(carried(everything, {2: "v"}, count=8)) == [(2, "set")], "it has one group"
     limited = short.limit(short.sort(grouped, "n"), 2)
     assert told(carried(limited, {0: "v", 1: "s"}, count=1024)) == [(0, "words"), (1, "s")]
     with pytest.raises(CannotCarry, match="1,025 are too many to be united in the same order"):
         carried(limited, {0: "v"}, count=1025)
+
+
+def test_a_limit_that_orders_by_the_groups_takes_the_same_of_them(short: Shorthand) -> None:
+    """In whatever order they come; not one that orders by some of their keys."""
+    grouped = short.group(pairs(short), by="s, w", give="s, w, count(v) AS n")
+    renamed = short.project(grouped, "n, w AS x, s")
+    for order, union in (("n, s, x", "set"), ("x, s", "set"), ("n, s", "words")):
+        plan = short.limit(short.sort(renamed, order), 2)
+        assert told(carried(plan, {0: "v"}, count=1024)) == [(0, union)]
+    with pytest.raises(CannotCarry, match="are too many to be united in the same order"):
+        carried(short.limit(short.limit(short.sort(renamed, "n, s, x"), 3), 2), {0: "v"})
 
 
 def test_a_key_tells_nothing_where_its_rows_may_be_missing(short: Shorthand) -> None:
