@@ -10,7 +10,8 @@
     │   ├── WriteNotRecorded          a write inside a recording cannot be recorded, and was not made
     │   ├── SparkConnectUnsupported   the session is a Spark Connect client: it has no JVM plan
     │   └── InvalidOption             an option of a run or of a question is not one that it can be
-    │       └── InvalidCapture        lineage cannot be captured as it was asked
+    │       ├── InvalidCapture        lineage cannot be captured as it was asked
+    │       └── InvalidIndex          a result cannot be indexed as it was asked
     ├── EnvironmentProblem            the installation cannot work
     │   ├── InvalidSetting            a setting in the environment is not what it can be
     │   ├── PySparkConflict           two different PySparks share one folder, or one process

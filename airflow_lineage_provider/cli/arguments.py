@@ -99,7 +99,7 @@ def _run(made: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     keys(made)
     made.add_argument(
-        "--index", type=columns, action="append", default=[], metavar="COLUMN[,COLUMN]",
+        "--index-by", dest="index", type=columns, action="append", default=[], metavar="COLUMN[,COLUMN]",
         help="columns of the result by which its rows are going to be asked for, together (may be repeated)",
     )  # fmt: skip
     made.add_argument(

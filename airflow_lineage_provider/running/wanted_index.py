@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from airflow_lineage_provider.errors import InvalidIndex
 from airflow_lineage_provider.plan.datatypes import ScalarType
 from airflow_lineage_provider.shown import shown
-from airflow_lineage_provider.store.types import storage_type
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.plan.expressions import Attribute
@@ -70,6 +69,8 @@ def _place(wanted: str, name: str, names: Sequence[str], plan: SegmentedPlan) ->
 
 
 def _check_type(name: str, column: Attribute) -> None:
+    from airflow_lineage_provider.store.types import storage_type
+
     kind = storage_type(column.type)
     if kind.json or (isinstance(kind.spark, ScalarType) and kind.spark.name == "interval"):
         raise InvalidIndex(f"index names column {name}, which is {column.type}: its values have no order that an index could have")

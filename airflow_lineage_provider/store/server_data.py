@@ -15,10 +15,7 @@ from airflow_lineage_provider.store.server_user import ServerUser
 log = logging.getLogger(__name__)
 
 USER = "lineage"
-_ITERATIONS = "scram_iterations=1"
-"""Rounds of hashing, which guard passwords that can be guessed; ours are random, and a client needs 2 ms for the 4,096 that are usual."""
-_LOCALE = ["--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"]
-_INITDB_OPTIONS = ["--auth=scram-sha-256", f"--set={_ITERATIONS}", *_LOCALE]
+_INITDB_OPTIONS = ["--auth=scram-sha-256", "--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"]
 
 
 def initialise(home: Path, user: ServerUser) -> None:

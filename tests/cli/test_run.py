@@ -28,7 +28,7 @@ def test_run_a_function_of_a_file(calls: list[tuple[Any, ...]], capfd: pytest.Ca
     code = main([
         "--store", "postgresql://x", "run", "cli_exam.py:judged", "--param", "month=12", "--param", "id=0002",
         "--param", 'list=["a", 1]', "--param", "odd=NaN", "--output", "parquet:/tmp/x+overwrite", "--reasons", "eager",
-        "--key", "client=id,kind", "--index", "judge,id", "--index", "id", "--master", "local[1]", "--conf", "a.b=c=d",
+        "--key", "client=id,kind", "--index-by", "judge,id", "--index-by", "id", "--master", "local[1]", "--conf", "a.b=c=d",
     ])  # fmt: skip
     out = capfd.readouterr()
     assert code == 0

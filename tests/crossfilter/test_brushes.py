@@ -71,7 +71,7 @@ def test_every_brush_counts_as_a_naive_count_of_all_rows(view: Crossfilter) -> N
     bars, chance = {name: one.values.to_pylist() for name, one in view.views.items()}, random.Random(3)
     brushes: dict[str, list[Any]] = {}
     ways: Counter[str] = Counter()
-    for _ in range(40):
+    for _ in range(90):
         brushes = moved(brushes, chance, bars)
         found, expected = view.brush(brushes), naive(brushes)
         for name in VIEWS:
@@ -109,7 +109,7 @@ def test_large_brushes_are_counted_by_pairs_of_bars(monkeypatch: pytest.MonkeyPa
     for making in (one for one in threading.enumerate() if one.name == "pairs of bars"):
         making.join()
     ways: Counter[str] = Counter()
-    for _ in range(120):
+    for _ in range(90):
         name = chance.choice(list(VIEWS))
         asked = {name: chance.sample(bars[name], chance.randrange(len(bars[name]) + 1))}
         view.brush()

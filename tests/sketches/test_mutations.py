@@ -116,7 +116,11 @@ def any_limit_is_uncut(patch: Patch) -> None:
     def first(plan: o.Plan) -> o.Limit | None:
         return next((node for node in operators(plan) if isinstance(node, o.Limit) and not node.offset), None)
 
+    def refused(plan: o.Plan, limit: o.Limit, leaf: int) -> None:
+        raise NotSafe("limit", limit, "sketches of all rows in its places are another way")
+
     patch.setattr(columns, "last_limit", first)
+    patch.setattr(columns, "require_same_rows", refused)
 
 
 def global_rows_are_known(patch: Patch) -> None:
@@ -398,7 +402,7 @@ DRAWN: dict[str, tuple[Callable[[Patch], None], Callable[[int], list[str]], int]
     "groups above a limit": (groups_above_limits_are_whole, other_constants, 379),
     "statistics of rows that are not there": (statistics_without(test_reuse, at_least_one), other_constants, 968),
     "rows of the first grouping set": (first_set_alone, grouped_by_sets, 10),
-    "limits over other rows": (always(reuse._Containment, "_are_same_rows"), other_constants, 57),
+    "limits over other rows": (always(reuse._Containment, "_are_same_rows"), other_constants, 159),
     "every order is total": (always(safety, "is_total"), one_source, 2),
     "cuts between steps": (lambda patch: patch.setattr(against, "aligned", lambda cuts, _steps: cuts), grouped_by_steps, 2),
     "rows that tie are not counted": (lambda patch: patch.setattr(tied, "in_place", lambda *_: True), one_source, 2),

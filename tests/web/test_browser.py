@@ -114,10 +114,10 @@ def SIZES(test: Callable[..., None]) -> Callable[..., None]:
 @SIZES
 def test_all_runs(opened: Callable[..., Any], width: int, scheme: str) -> None:
     page = opened("lineage/tab", width=width, scheme=scheme)
-    page.get_by_role("link", name="loans.examine").wait_for()
+    page.get_by_role("link", name="loans.examine", exact=True).wait_for()
     look(page, f"home-{width}")
     page.get_by_role("searchbox").fill("report")
-    page.get_by_role("link", name="loans.examine").wait_for(state="detached")
+    page.get_by_role("link", name="loans.examine", exact=True).wait_for(state="detached")
     page.get_by_role("link", name="loans.report").wait_for()
     assert page.get_by_role("link", name="loans.").all_inner_texts() == ["loans.report"]
     page.get_by_role("searchbox").fill("income")
@@ -541,7 +541,7 @@ def test_a_viewer_is_told_that_there_is_nothing_for_them(opened: Callable[..., A
 def test_in_airflows_own_frame(opened: Callable[..., Any], scheme: str) -> None:
     page = opened("plugin/lineage_nav", scheme=scheme)
     frame = page.frame_locator("iframe")
-    frame.get_by_role("link", name="loans.examine").wait_for()
+    frame.get_by_role("link", name="loans.examine", exact=True).wait_for()
     if SHOTS:
         page.screenshot(path=str(Path(SHOTS) / f"frame-{scheme}.png"))
     dark = page.evaluate("document.documentElement.classList.contains('dark')")

@@ -22,6 +22,9 @@ Client = Callable[..., Any]
 def asked(client: Client, derived: DagResult) -> Iterator[Callable[..., str]]:
     """Has the derivation DAG asked, which nothing schedules here; the DAG runs are gone after the test."""
     made: list[str] = []
+    others = {one["dag_run_id"] for one in told(client())}
+    for one in others:  # of other tests
+        client().delete(f"{DAG_RUNS}/{one}")
 
     def trigger(**conf: Any) -> str:
         answer = client().post(DAG_RUNS, json={"logical_date": None, "conf": conf})

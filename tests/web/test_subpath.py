@@ -38,7 +38,7 @@ def test_the_tab_stands_below_a_path(
         page.get_by_text("The DAG lineage_derivation")
     ).first.wait_for()
     page.goto(f"{base}/plugin/lineage_nav")
-    page.frame_locator("iframe").get_by_role("link", name="loans.examine").wait_for()
+    page.frame_locator("iframe").get_by_role("link", name="loans.examine", exact=True).wait_for()
     context.close()
     wrong = [(url, status) for url, status in asked if status >= 400 or (url.startswith("http") and not url.startswith(f"{base}/"))]
     assert not wrong

@@ -6,11 +6,11 @@ export function Lines({ ask, title }: { ask: Ask; title: string }) {
     <div className="lines">
       <p className="note">{title}</p>
       {ask.command !== null && (
-        <pre tabIndex={0} aria-label="in a shell">
+        <pre tabIndex={0} role="group" aria-label="in a shell">
           {ask.command}
         </pre>
       )}
-      <pre tabIndex={0} aria-label="in Python">
+      <pre tabIndex={0} role="group" aria-label="in Python">
         {ask.python}
       </pre>
     </div>
