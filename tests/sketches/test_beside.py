@@ -81,7 +81,7 @@ def fit(pipeline: Pipeline, stored: list[StoredSketch]) -> Sketching:
     stands_in: Any = SimpleNamespace(
         request=None, captured=SimpleNamespace(pipeline=pipeline), named={},
         recorded=SimpleNamespace(sources=sources, plan=SimpleNamespace(conf=())),
-        instance=instance_of(pipeline), versions=dict.fromkeys(sources, "now"), statistics=None,
+        instance=instance_of(pipeline), versions=dict.fromkeys(sources, "now"), statistics=SimpleNamespace(bounds=lambda *_: {}),
     )  # fmt: skip
     store: Any = SimpleNamespace(ask=lambda *_: stored)
     return fitting(Asked(**vars(stands_in)), store)
