@@ -39,8 +39,8 @@ def test_a_report_is_measured_and_written(tmp_path: Path, monkeypatch: pytest.Mo
     report.write_text(
         dedent("""\
         <testsuites><testsuite><testcase classname="tests.plan.test_walk" name="a" time="0.5"/>
-        <testcase classname="tests.plan.test_walk.TestOf" name="b" time="1.5"/><testcase classname="tests.test_words" name="c" time="0.0"/>
-        <testcase classname="tests.test_words.TestOf" name="d" time="0.0"/></testsuite></testsuites>""")
+        <testcase classname="tests.plan.test_walk.TestW" name="b" time="1.5"/><testcase classname="tests.test_words" name="c" time="0.0"/>
+        <testcase classname="tests.test_words.TestW" name="d" time="0.0"/></testsuite></testsuites>""")
     )
     file.write_text(budget.written({"test": budget.Bound(9.0, {"plan": 7.0}), "quick": budget.Bound(2.0, {"plan": 0.1})}))
     monkeypatch.setattr(budget, "FILE", file)

@@ -112,6 +112,9 @@ def wanted(parts: dict[str, Any]) -> CaptureTable:
 
 @fuzzed(share=SHARE, parts=PARTS, given=options(("direction", "tables", "subqueries", "witnesses", "params")))
 def test_capture(run: Run, parts: dict[str, Any], given: dict[str, Any]) -> None:
-    answers(lambda: run.capture(**{"tables": {"door_rows": wanted(parts)}, "progress": False} | given))
+    def tables() -> dict[str, Any]:
+        return {"tables": {"door_rows": wanted(parts)}, "progress": False}
+
+    answers(lambda: run.capture(**tables() | given))
     answers(lambda: Capture(**given | {"tables": {"door_rows": wanted(parts)}}))
     assert run.index is None or not run.index.problem
