@@ -52,14 +52,16 @@ def indexed_columns(index: Index, plan: SegmentedPlan, *, is_shared: bool = Fals
 
     :raises InvalidIndex: the result has no such column, or several of that name, or none that could be in an index.
     """
-    exact = dict(plan.conf).get("spark.sql.caseSensitive") == "true"
-    names = [name if exact else name.casefold() for name in plan.names]
-    wanted = [one for one in index if not is_shared or all((name if exact else name.casefold()) in names for name in one)]
-    return tuple(tuple(_place(name if exact else name.casefold(), name, names, plan) for name in one) for one in wanted)
+    is_exact = dict(plan.conf).get("spark.sql.caseSensitive") == "true"
+
+    def places(name: str) -> list[int]:
+        return [at for at, one in enumerate(plan.names) if one == name or (not is_exact and one.casefold() == name.casefold())]
+
+    wanted = [one for one in index if not is_shared or all(map(places, one))]
+    return tuple(tuple(_place(name, places(name), plan) for name in one) for one in wanted)
 
 
-def _place(wanted: str, name: str, names: Sequence[str], plan: SegmentedPlan) -> int:
-    places = [at for at, one in enumerate(names) if one == wanted]
+def _place(name: str, places: Sequence[int], plan: SegmentedPlan) -> int:
     if not places:
         raise InvalidIndex(f"index names column {name}, which the result has not; it has {', '.join(plan.names)}")
     if len(places) > 1:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.plan import operators as o
-from airflow_lineage_provider.spark.executing.run import under_settings
-from airflow_lineage_provider.spark.rereading.declared import declared_functions
-from airflow_lineage_provider.spark.rereading.tracing import SparkTracing, Views, spark_errors
+from airflow_lineage_provider.spark.rereading.over_sources import over_sources
 from airflow_lineage_provider.spark.selected import selected
 from airflow_lineage_provider.spark.session import carefully
-from airflow_lineage_provider.sql import lower
-from airflow_lineage_provider.tracing.binding import LeafTable, bind, leaf_keys
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.sketches.use import Selection
+    from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
     from airflow_lineage_provider.store.kept_udfs import UdfsOfRun
 
 
@@ -27,15 +23,9 @@ def counted(tracing: SparkTracing, plan: o.Plan, selections: Mapping[int, tuple[
     :raises SourceUnavailable: a source has vanished. :raises UdfUnavailable, UdfVersionMismatch: the UDFs at hand are not those of the run.
     :raises TracingError: Spark failed otherwise.
     """
-    with ExitStack() as stack:
-        views = Views(tracing.spark, "counted", stack)
-        names = declared_functions(tracing.spark, [plan], udfs, views.prefix, stack)
-        stack.enter_context(under_settings(tracing.spark, dict(tracing.recorded.plan.conf)))
-        stack.enter_context(spark_errors("counting rows over a sketch"))
-        tables = {key: tracing.leaf_table(key, views) for key in leaf_keys(plan)}
+    with over_sources(tracing, plan, udfs, "counted", "counting rows over a sketch") as again:
         for leaf, (column, selection) in selections.items():
-            frame = selected(tracing.spark.table(tables["source", leaf].name[0]), selection, column)
-            tables["source", leaf] = LeafTable(name=(views.add(frame, f"selected_{leaf}"),))
-        text = lower(plan, bind(plan, tables), dialect="spark", udfs=names)
-        ((found,),) = carefully(tracing.spark, lambda: tracing.spark.sql(text).collect())
+            again.replace(leaf, selected(again.source(leaf), selection, column), "selected")
+        frame = again.frame()
+        ((found,),) = carefully(tracing.spark, frame.collect)
         return int(found)

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.sketches.marks import FRAGMENT
 from airflow_lineage_provider.spark.executing.marked import fragments_in
-from airflow_lineage_provider.spark.executing.run import under_settings
 from airflow_lineage_provider.spark.fragment_numbers import with_fragments
-from airflow_lineage_provider.spark.rereading.declared import declared_functions
-from airflow_lineage_provider.spark.rereading.tracing import SparkTracing, Views, spark_errors
-from airflow_lineage_provider.spark.session import PARSER, apply_conf, carefully
-from airflow_lineage_provider.sql import lower
-from airflow_lineage_provider.tracing.binding import LeafTable, bind, leaf_keys
+from airflow_lineage_provider.spark.rereading.over_sources import over_sources
+from airflow_lineage_provider.spark.session import PARSER, apply_conf
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.sketches.carried_run import CarriedRun
     from airflow_lineage_provider.sketches.numbering import Numbering
+    from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
     from airflow_lineage_provider.store.kept_udfs import UdfsOfRun
 
 
@@ -32,18 +28,12 @@ def fragments_of_places(
     """
     assert carried.rest is not None
     plan = o.Project(child=carried.rest, columns=carried.attributes)
-    with ExitStack() as stack:
-        views = Views(tracing.spark, "placed", stack)
-        names = declared_functions(tracing.spark, [plan], udfs, views.prefix, stack)
-        stack.enter_context(under_settings(tracing.spark, dict(tracing.recorded.plan.conf)))
-        stack.enter_context(spark_errors("making the rows of a limit again"))
-        tables = {key: tracing.leaf_table(key, views) for key in leaf_keys(plan)}
+    with over_sources(tracing, plan, udfs, "placed", "making the rows of a limit again") as again:
         if leaf in carried.numbered:
-            numbered = with_fragments(tracing.spark.table(tables["source", leaf].name[0]), column, how, FRAGMENT)
-            tables["source", leaf] = LeafTable(name=(views.add(numbered, f"numbered_{leaf}"),))
-        text = lower(plan, bind(plan, tables), dialect="spark", udfs=names)
-        frame = carefully(tracing.spark, lambda: tracing.spark.sql(text))
-        frame.persist()
-        stack.callback(frame.unpersist)
-        with apply_conf(tracing.spark, PARSER):
-            return fragments_in(frame, carried.marks[leaf], how), frame.count()
+            again.replace(leaf, with_fragments(again.source(leaf), column, how, FRAGMENT), "numbered")
+        frame = again.frame().persist()
+        try:
+            with apply_conf(tracing.spark, PARSER):
+                return fragments_in(frame, carried.marks[leaf], how), frame.count()
+        finally:
+            frame.unpersist()
