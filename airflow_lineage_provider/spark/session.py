@@ -15,7 +15,7 @@ from airflow_lineage_provider.spark.environment import check_java, check_pyspark
 from airflow_lineage_provider.spark.scala_maps import all_settings
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 T = TypeVar("T")
 
@@ -149,6 +149,16 @@ KEPT_ROWS = {
 once or twice costs more than it saves."""
 
 
+def planned_as_it_is(frame: DataFrame) -> None:
+    """Have a frame that reads kept rows planned without adaptive execution, which would have them made by a job of its own first, and only
+    then the plan run. (How these rows are made is planned when they are kept.)"""
+    with SETTINGS, apply_conf(frame.sparkSession, _NOT_ADAPTIVE):
+        frame._jdf.queryExecution().executedPlan()
+
+
+_NOT_ADAPTIVE = {"spark.sql.adaptive.enabled": "false"}
+
+
 def carefully(spark: SparkSession, action: Callable[[], T]) -> T:
     """Do something that makes Spark optimize a plan; where its optimizer stumbles over a union, again without the rules that do.
 
@@ -183,6 +193,7 @@ __all__ = [
     "check_pyspark",
     "is_local",
     "java_problem",
+    "planned_as_it_is",
     "require_classic",
     "sql_conf",
 ]

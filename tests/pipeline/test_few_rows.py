@@ -15,6 +15,7 @@ from airflow_lineage_provider.spark.executing import few_rows, loading
 from airflow_lineage_provider.spark.executing.few_rows import collected
 from airflow_lineage_provider.spark.executing.on_executors import loading_partitions
 from airflow_lineage_provider.spark.frames import renamed, selected
+from airflow_lineage_provider.spark.session import apply_conf
 from airflow_lineage_provider.store import Store
 from tests.store.conftest import sql
 
@@ -128,3 +129,15 @@ def test_few_rows_that_spark_takes_for_gigantic(spark: SparkSession, store: Stor
     assert stored(store, runs[0].id)[1] == stored(store, runs[1].id)[1]
     for run in runs:
         run.close()
+
+
+def test_rows_that_are_shuffled_are_made_and_brought_by_one_job(spark: SparkSession, store: Store) -> None:
+    """Adaptive execution would have kept rows made by a job of its own first. (One more job makes what is shuffled.)"""
+    jobs = spark.sparkContext.statusTracker()
+    with apply_conf(spark, {"spark.sql.adaptive.enabled": "true"}):
+        before = max(jobs.getJobIdsForGroup(None), default=-1)
+        run = Lineage(spark, store=store).run("SELECT id % 3 AS k, count(*) AS n FROM range(0, 9, 1, 2) GROUP BY id % 3", name="shuffled")
+        assert max(jobs.getJobIdsForGroup(None)) - before == 2
+        assert spark.conf.get("spark.sql.adaptive.enabled") == "true"
+    assert sorted(map(tuple, run.result.collect())) == [(0, 3), (1, 3), (2, 3)]
+    run.close()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.spark.frames import selected
 from airflow_lineage_provider.spark.jvm_classes import static_method
+from airflow_lineage_provider.spark.session import planned_as_it_is
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,11 +34,11 @@ _LEAST_RESULT = 256_000_000
 """Bytes that the driver must be allowed to take from a job (``spark.driver.maxResultSize``)."""
 
 
-def collected(frame: DataFrame, *, are_made_first: bool = False) -> dict[int, pa.Table] | None:
+def collected(frame: DataFrame, *, are_made_first: bool = False, are_shuffled: bool = False) -> dict[int, pa.Table] | None:
     """All rows by the partitions that made them, where they are few; else None, and they are made and kept unless there is much to make.
 
     ``are_made_first``: many rows, too, are made by a job of their own before they are stored, so that this one costs nothing more. (Spark's
-    estimate of a join's rows, or of groups, may be a million times too large.)
+    estimate of a join's rows, or of groups, may be a million times too large.) ``are_shuffled``: Spark makes them adaptively.
 
     The frame's columns are ``c0``, ``c1``, …; the last one is the row number (partition << 33 | n, from 0 in every partition).
 
@@ -47,6 +48,8 @@ def collected(frame: DataFrame, *, are_made_first: bool = False) -> dict[int, pa
     if len(types) > _WIDEST or not all(map(_is_measured, types)) or not _takes_enough(frame):
         return None
     found = _first_rows(frame, types)
+    if are_shuffled:
+        planned_as_it_is(found)
     if not are_made_first and _MUCH < _estimate(found) < _UNKNOWN:
         return None
     batches = _batches(found)

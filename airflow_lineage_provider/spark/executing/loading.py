@@ -43,8 +43,8 @@ class _Told:
 _Try: TypeAlias = "Callable[[Materialization, int], list[_Told]]"
 
 
-def load(execution: Execution, frame: DataFrame, name: str, kind: Kind, columns: list[Column]) -> None:
-    """Load a kept frame, whose last of these columns is its row number, into the store.
+def load(execution: Execution, frame: DataFrame, name: str, kind: Kind, columns: list[Column], *, are_shuffled: bool = False) -> None:
+    """Load a kept frame, whose last of these columns is its row number, into the store; ``are_shuffled``: its rows, where they are made.
 
     Where the run goes on without its store the rows are made and kept all the same: nothing is called twice for it.
     """
@@ -56,7 +56,7 @@ def load(execution: Execution, frame: DataFrame, name: str, kind: Kind, columns:
     # mapInArrow does not take every column name that Spark does (backticks): the columns travel under numbers.
     chosen = carried(renamed(columns_named(frame, names), [f"c{i}" for i in range(len(columns))]))
     for_files = execution.data is not None and are_taken([column.type for column in columns])
-    few = collected(chosen, are_made_first=for_files)
+    few = collected(chosen, are_made_first=for_files, are_shuffled=are_shuffled)
     partitions = _partitions_for_files(execution, frame, columns, few) if for_files else None
     if partitions is not None:
         _into_files(execution, frame, (name, kind, columns), partitions, started)

@@ -61,6 +61,8 @@ if TYPE_CHECKING:
 
 # Leaves that stand for the rows of Python functions have numbers that no segment has.
 _PYTHON_LEAF = -1_000_000
+# What Spark makes of each partition by itself.
+_IN_PLACE = (o.Source, o.SegmentOutput, o.Project, o.Filter, o.FunctionOperator, o.Generate, o.Union)
 
 
 @dataclass(kw_only=True)
@@ -225,11 +227,17 @@ def run_program(
         frame = straight_into_files(execution, made, name, kind, columns)
     if frame is None:
         frame = _kept_numbered(execution, text, execution.order_of(name) if kind == "result" else ())
-        load(execution, frame, name, kind, columns)
-    _read_as_segment(execution, frame, number, program.plan, tables)
+        load(execution, frame, name, kind, columns, are_shuffled=_are_shuffled(program.plan))
+    if number:  # nothing stands above the result
+        _read_as_segment(execution, frame, number, program.plan, tables)
     if program.carried is not None:
         execution.collected[number] = frame
     return frame
+
+
+def _are_shuffled(plan: o.Plan) -> bool:
+    """Whether Spark is likely to exchange rows between partitions to make them."""
+    return not all(isinstance(node, _IN_PLACE) for node in operators(plan))
 
 
 def keep_groups(
