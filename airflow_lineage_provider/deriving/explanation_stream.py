@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from airflow_lineage_provider.deriving.derivation import derivation
 from airflow_lineage_provider.deriving.derive import chosen_target, explained
-from airflow_lineage_provider.deriving.part_sizes import PartSize
+from airflow_lineage_provider.deriving.part_sizes import PartSize, give_back
 from airflow_lineage_provider.errors import AnswerTooLarge
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def explained_parts(
             yield found
             first += len(some)
             _learn(size, found)
+            give_back()
 
 
 def _anew(made: Derivation, rows: int, size: PartSize) -> Derivation:

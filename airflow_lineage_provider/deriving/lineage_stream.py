@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_lineage_provider.answers.lineage_stream import LineageStream, Parts
 from airflow_lineage_provider.deriving.derivation import derivation
 from airflow_lineage_provider.deriving.derive import check_size, chosen_target, linked, row_set_of, source_reader
-from airflow_lineage_provider.deriving.part_sizes import BYTES, PartSize
+from airflow_lineage_provider.deriving.part_sizes import BYTES, PartSize, give_back
 from airflow_lineage_provider.errors import SourceUnavailable
 from airflow_lineage_provider.plan.guarantees import weakest
 from airflow_lineage_provider.plan.names import free_name
@@ -59,6 +59,7 @@ def parts_behind(run: AskedRun, target: Any, table: str, *, at: Any, limit: int,
                 run.session.rest()
                 yield batch
             first += len(some)
+            give_back()
 
 
 def _named(recorded: RecordedPlan, table: str) -> tuple[str, Sequence[RecordedSource]]:

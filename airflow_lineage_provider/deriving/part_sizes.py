@@ -18,6 +18,14 @@ BYTES = 32 * 2**20
 _GROWTH = 8
 
 
+def give_back() -> None:
+    """Between two parts: Arrow's allocator keeps what a part has left, in pieces that the next one, of other sizes, often cannot use. So the
+    memory of an answer would grow to several parts'."""
+    import pyarrow as pa
+
+    pa.default_memory_pool().release_unused()
+
+
 @dataclass
 class PartSize:
     """``rows`` of the next part, and the mean bytes of a source row in the last one; before any was read, more than nearly all have."""

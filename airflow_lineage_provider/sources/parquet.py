@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
     Positions = npt.NDArray[np.int64]
 
+_AT_ONCE = 65_536
+"""So many rows of a row group, which may have millions, are held at once."""
+
 
 def read_positions(source: Source, files: Mapping[str, str], keys: pa.Table, settings: Mapping[str, str]) -> pa.Table:
     """The rows at the given positions: ``key_0`` (file hash), ``key_1`` (position in the file), then the source's columns.
@@ -137,19 +140,23 @@ def _rows(
         return
     except NotByDuckDb:
         pass
-    for group, first, at in _row_groups(file, inside):
-        rows = file.read_row_group(group, columns=sorted({column.name for column in columns}))
-        yield at, [_taken(rows.column(column.name), at - first) for column in columns]
+    for group, first, of_group in _row_groups(file, inside):
+        for batch in file.iter_batches(_AT_ONCE, row_groups=[group], columns=sorted({column.name for column in columns})):
+            at = of_group[slice(*of_group.searchsorted([first, first + batch.num_rows]))]
+            if len(at):
+                yield at, [_taken(batch.column(column.name), at - first) for column in columns]
+            first += batch.num_rows
 
 
-def _taken(column: pa.ChunkedArray, at: Positions) -> pa.ChunkedArray:
+def _taken(column: pa.Array, at: Positions) -> pa.ChunkedArray:
     import pyarrow as pa
 
     try:
-        return column.take(pa.array(at))
+        return pa.chunked_array([column.take(pa.array(at))])
     except pa.ArrowNotImplementedError:
         # Arrow has no take for views, as which some writers (Arrow's in Rust, Polars) declare their texts.
-        return column.cast(pa.large_string() if pa.types.is_string_view(column.type) else pa.large_binary()).take(pa.array(at))
+        known = column.cast(pa.large_string() if pa.types.is_string_view(column.type) else pa.large_binary())
+        return pa.chunked_array([known.take(pa.array(at))])
 
 
 def _row_groups(file: pq.ParquetFile, positions: Positions) -> Iterator[tuple[int, int, Positions]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -11,9 +12,20 @@ from pyarrow import parquet
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.operators import Source
 from airflow_lineage_provider.plan.relation import Relation
+from airflow_lineage_provider.sources import parquet as by_arrow
+from airflow_lineage_provider.sources.duckdb_rows import NotByDuckDb
 from airflow_lineage_provider.sources.parquet import read_positions
 
 TYPES = {pa.string_view(): "string", pa.binary_view(): "binary", pa.list_(pa.string_view()): "array<string>"}
+
+
+def source_of(spark_type: str) -> Source:
+    relation = Relation(name="a", kind="files", format="parquet")
+    return Source(relation=relation, output=(Attribute(id=1, name="a", type=spark_type),), columns=("a",), leaf=0)
+
+
+def keys_of(positions: list[int]) -> pa.Table:
+    return pa.table({"key_0": pa.array([5] * len(positions), pa.int64()), "key_1": pa.array(positions, pa.int64())})
 
 
 @pytest.mark.parametrize(("kind", "spark_type"), TYPES.items(), ids=TYPES.values())
@@ -22,13 +34,23 @@ def test_columns_that_the_file_declares_as_views(tmp_path: Path, kind: pa.DataTy
     plain = pa.array([[one] for one in texts]) if pa.types.is_list(kind) else pa.array(texts)
     column = plain.cast(pa.binary()).cast(kind) if kind == pa.binary_view() else pa.array(plain.to_pylist(), kind)
     parquet.write_table(pa.table({"a": column}), tmp_path / "a.parquet", row_group_size=3)
-    source = Source(
-        relation=Relation(name="a", kind="files", format="parquet"),
-        output=(Attribute(id=1, name="a", type=spark_type),),
-        columns=("a",),
-        leaf=0,
-    )
-    keys = pa.table({"key_0": pa.array([5, 5], pa.int64()), "key_1": pa.array([7, 1], pa.int64())})
-    found = read_positions(source, {"5": str(tmp_path / "a.parquet")}, keys, {})
+    found = read_positions(source_of(spark_type), {"5": str(tmp_path / "a.parquet")}, keys_of([7, 1]), {})
     assert found.column("key_1").to_pylist() == [1, 7]
     assert found.column(2).to_pylist() == [column[1].as_py(), column[7].as_py()]
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 4, 1_000])
+@pytest.mark.parametrize("positions", [[0], [9], [11, 0, 5, 4, 10, 3], [2, 99, 8], [99], list(range(12))])
+def test_a_row_group_is_read_some_rows_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int, positions: list[int]
+) -> None:
+    def not_here(*_: Any) -> Any:
+        raise NotByDuckDb
+
+    monkeypatch.setattr(by_arrow, "rows_at", not_here)
+    monkeypatch.setattr(by_arrow, "_AT_ONCE", at_once)
+    parquet.write_table(pa.table({"a": [f"text {at}" for at in range(12)]}), tmp_path / "a.parquet", row_group_size=8)
+    found = read_positions(source_of("string"), {"5": str(tmp_path / "a.parquet")}, keys_of(positions), {})
+    there = sorted(at for at in positions if at < 12)
+    assert found.column("key_1").to_pylist() == there
+    assert found.column(2).to_pylist() == [f"text {at}" for at in there]
