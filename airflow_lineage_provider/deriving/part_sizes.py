@@ -19,8 +19,8 @@ _GROWTH = 8
 
 
 def give_back() -> None:
-    """Between two parts: Arrow's allocator keeps what a part has left, in pieces that the next one, of other sizes, often cannot use. So the
-    memory of an answer would grow to several parts'."""
+    """Between two parts: Arrow's allocator keeps what one has left, in pieces that the next, of other sizes, often cannot use. So an answer
+    would have the memory of several parts."""
     import pyarrow as pa
 
     pa.default_memory_pool().release_unused()
