@@ -75,6 +75,11 @@ class RecordedPlan:
         return dict(self.plan.conf).get("spark.sql.ansi.enabled", "true") == "true"
 
     @property
+    def zone(self) -> str:
+        """The time zone of the run's session."""
+        return dict(self.plan.conf).get("spark.sql.session.timeZone", "")
+
+    @property
     def traced(self) -> TracedRun:
         identities = {leaf: one.identity for leaf, one in self.sources.items()}
         return TracedRun(plan=self.plan, materialized=self.materialized, sources=identities)

@@ -86,7 +86,7 @@ class DuckDbEngine:
         by_number = _numbers(plan, target)
         for key, leaves in read.items():
             self._add(key, leaves, inputs, by_number.get(key))
-        sql = lower(plan, bind(plan, inputs.tables), dialect="duckdb", ansi=self.recorded.ansi)
+        sql = lower(plan, bind(plan, inputs.tables), dialect="duckdb", ansi=self.recorded.ansi, zone=self.recorded.zone)
         for key, leaves in read.items():
             name = inputs.tables[key].name[0]
             if name not in inputs.views and name not in inputs.rows:

@@ -114,7 +114,7 @@ class StoredRows:
         asked = {a.id for a in references(condition)}
         output = self.recorded.plan.output
         spelled = {a.id: ColumnRef(text=name) for a, name in zip(output, result_columns(self, output), strict=True) if a.id in asked}
-        where = lower_expression(condition, spelled, dialect="duckdb", ansi=self.recorded.ansi)
+        where = lower_expression(condition, spelled, dialect="duckdb", ansi=self.recorded.ansi, zone=self.recorded.zone)
         columns = [ROW, *dict.fromkeys(one.text for one in spelled.values())]
 
         def look() -> pa.Table:

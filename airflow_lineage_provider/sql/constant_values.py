@@ -92,7 +92,7 @@ def _date(expression: e.Expression) -> date | None:
             day = _date(inner)
             return None if day is None else day.replace(day=monthrange(day.year, day.month)[1])
         case e.Call(function="make_date", arguments=(year, month, number)):
-            parts = [_whole(one) for one in (year, month, number)]
+            parts = [constant_whole(one) for one in (year, month, number)]
             return None if None in parts else date(*(one for one in parts if one is not None))
         case e.Call(function="trunc", arguments=(inner, e.Literal(value=str(unit)))):
             day = _date(inner)
@@ -141,20 +141,21 @@ def _moved(function: str, left: e.Expression, right: e.Expression) -> date | Non
     if day is None:
         return None
     if function in ("date_add", "date_sub"):
-        days = _whole(right)
+        days = constant_whole(right)
         return None if days is None else day + timedelta(days=sign * days)
     if function in ("+", "-", "add_months"):
-        months = _whole(right) if function == "add_months" else _months(right)
+        months = constant_whole(right) if function == "add_months" else constant_months(right)
         return None if months is None else _months_later(day, sign * months)
     return None
 
 
-def _whole(expression: e.Expression) -> int | None:
+def constant_whole(expression: e.Expression) -> int | None:
+    """The whole number that a constant is, or the days of an interval."""
     match expression:
         case e.Literal(value=str(text), type=kind) if kind in _WHOLE:
             return int(text)
         case e.Call(function="negative", arguments=(inner,)):
-            found = _whole(inner)
+            found = constant_whole(inner)
             return None if found is None else -found
         case e.Call(function="date_part", arguments=(e.Literal(value="DAY"), e.Literal(value=str(text), type="interval day"))):
             days = _DAYS.fullmatch(text)
@@ -162,10 +163,11 @@ def _whole(expression: e.Expression) -> int | None:
     return None
 
 
-def _months(expression: e.Expression) -> int | None:
+def constant_months(expression: e.Expression) -> int | None:
+    """The months of a constant interval."""
     match expression:
         case e.Call(function="negative", arguments=(inner,)):
-            found = _months(inner)
+            found = constant_months(inner)
             return None if found is None else -found
         case e.Literal(value=str(text)):
             told = _MONTHS.fullmatch(text)

@@ -8,11 +8,15 @@ from typing import ClassVar
 from sqlglot import exp
 
 from airflow_lineage_provider.plan.datatypes import ScalarType
-from airflow_lineage_provider.plan.expressions import Literal
+from airflow_lineage_provider.plan.expressions import Cast, Literal
 from airflow_lineage_provider.sql import nodes
-from airflow_lineage_provider.sql.duckdb_functions import DUCKDB_FUNCTIONS, Writer
+from airflow_lineage_provider.sql.duckdb_functions import DUCKDB_FUNCTIONS
 from airflow_lineage_provider.sql.duckdb_literals import duckdb_literal
+from airflow_lineage_provider.sql.duckdb_numbers import cut, is_cut
+from airflow_lineage_provider.sql.duckdb_times import cast_of_times, is_of_times
+from airflow_lineage_provider.sql.duckdb_writing import Writer
 from airflow_lineage_provider.sql.names import Dialect
+from airflow_lineage_provider.sql.nodes import Scope
 from airflow_lineage_provider.sql.portable import PortableDialect
 from airflow_lineage_provider.sql.types import duckdb_type
 
@@ -30,6 +34,11 @@ class DuckDbDialect(PortableDialect):
 
     def type_name(self, kind: str, what: str) -> str:
         return duckdb_type(kind, what)
+
+    def cast(self, expression: Cast, scope: Scope) -> exp.Expr:
+        if is_of_times(expression):
+            return cast_of_times(self, expression, scope)
+        return cut(self, expression, scope) if is_cut(expression) else super().cast(expression, scope)
 
     def by_bytes(self, node: exp.Expr) -> exp.Expr:
         # It knows no other order unless it is asked.

@@ -42,6 +42,15 @@ def in_zone(condition: Expression, zone: str) -> Expression:
     return read
 
 
+def fixed_offset(zone: str) -> timedelta | None:
+    """How far a zone is from UTC, where that never changes and its name alone says it."""
+    if zone in _UTC:
+        return timedelta()
+    if not _OFFSET.fullmatch(zone):
+        return None
+    return (-1 if zone[0] == "-" else 1) * timedelta(hours=int(zone[1:3]), minutes=int(zone[4:6]))
+
+
 def _as(literal: Literal, kind: str, zone: str) -> Literal | None:
     text = literal.value
     if text is None or (literal.type == kind == "timestamp_ntz"):
@@ -59,7 +68,7 @@ def _as(literal: Literal, kind: str, zone: str) -> Literal | None:
 
 def _keeps_order(text: str, zone: str) -> bool:
     """Whether no clock is changed near a local time."""
-    if zone in _UTC or _OFFSET.fullmatch(zone):
+    if fixed_offset(zone) is not None:
         return True
     from zoneinfo import ZoneInfo
 

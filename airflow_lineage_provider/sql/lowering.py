@@ -37,7 +37,13 @@ from airflow_lineage_provider.sql.windows import windowed
 
 
 def lower(
-    plan: o.Plan, tables: Mapping[LeafKey, TableRef], *, dialect: Dialect, udfs: Mapping[int, str] | None = None, ansi: bool = True
+    plan: o.Plan,
+    tables: Mapping[LeafKey, TableRef],
+    *,
+    dialect: Dialect,
+    udfs: Mapping[int, str] | None = None,
+    ansi: bool = True,
+    zone: str = "",
 ) -> str:
     """A plan as the text of one query, whose columns are named after the plan's output attributes, in order.
 
@@ -47,6 +53,7 @@ def lower(
         ``reason``) the function returns a struct of ``value`` and ``reason``. Register it as non-deterministic: Spark's optimizer
         writes a deterministic call again into a filter that stands above it.
     :param ansi: the recorded ``spark.sql.ansi.enabled``.
+    :param zone: the recorded ``spark.sql.session.timeZone``; empty: it is not known.
     :raises PortabilityProblem: the dialect has no query that surely means the same.
     :raises UnsupportedOperator: something in the plan has no SQL text.
     :raises UdfUnavailable: no SQL name is given for a function operator.
@@ -54,25 +61,27 @@ def lower(
     """
     if not plan.output:
         raise UnsupportedOperator("the result has no columns: SQL needs at least one column")
-    context = Context(_dialect(dialect, ansi), tables, udfs or {}, _hiding_names(plan, tables))
+    context = Context(_dialect(dialect, ansi, zone), tables, udfs or {}, _hiding_names(plan, tables))
     return nodes.to_text(select(_lower(plan, context), dialect), dialect)
 
 
-def lower_expression(expression: Expression, columns: Mapping[int, ColumnRef], *, dialect: Dialect, ansi: bool = True) -> str:
+def lower_expression(
+    expression: Expression, columns: Mapping[int, ColumnRef], *, dialect: Dialect, ansi: bool = True, zone: str = ""
+) -> str:
     """An expression as SQL over columns, by attribute id, that need no qualifier. Raises as `lower`."""
-    context = Context(_dialect(dialect, ansi), {}, {})
+    context = Context(_dialect(dialect, ansi, zone), {}, {})
     scope = {number: nodes.spelled(column, dialect) for number, column in columns.items()}
     return nodes.to_text(context.write(expression, scope), dialect, pretty=False)
 
 
-def _dialect(name: Dialect, ansi: bool) -> SqlDialect:
+def _dialect(name: Dialect, ansi: bool, zone: str) -> SqlDialect:
     match name:
         case "spark":
             return SparkDialect()
         case "postgres":
-            return PostgresDialect(ansi)
+            return PostgresDialect(ansi, zone)
         case "duckdb":
-            return DuckDbDialect(ansi)
+            return DuckDbDialect(ansi, zone)
 
 
 def _hiding_names(plan: o.Plan, tables: Mapping[LeafKey, TableRef]) -> set[str]:

@@ -37,9 +37,14 @@ _QUANTIFIERS = {"bool_and": "BOOL_AND", "every": "BOOL_AND", "bool_or": "BOOL_OR
 
 @dataclass(frozen=True)
 class PortableWriter:
-    """Writes expressions; ``ansi`` is the recorded ``spark.sql.ansi.enabled``: without it Spark does not fail where the others do."""
+    """Writes expressions.
+
+    :ivar ansi: the recorded ``spark.sql.ansi.enabled``: without it Spark does not fail where the others do.
+    :ivar zone: the recorded ``spark.sql.session.timeZone``; empty: it is not known.
+    """
 
     ansi: bool = True
+    zone: str = ""
 
     name: ClassVar[Dialect]
     sums_as_bigint: ClassVar[bool]
@@ -85,7 +90,7 @@ class PortableWriter:
             case e.Call():
                 return self._call(expression, scope)
             case e.Cast():
-                return self._cast(expression, scope)
+                return self.cast(expression, scope)
             case e.AggregateCall():
                 return self._aggregate(expression, scope)
         raise _problem(expression, "it is not on the list of what means the same there")
@@ -223,7 +228,8 @@ class PortableWriter:
         merged = [node for pair in zip(conditions, values, strict=False) for node in pair]
         return nodes.case(merged + values[pairs:])
 
-    def _cast(self, expression: e.Cast, scope: Scope) -> exp.Expr:
+    def cast(self, expression: e.Cast, scope: Scope) -> exp.Expr:
+        """A cast. Raises as `write`."""
         if _is_null(expression.child):
             return self.literal(e.Literal(value=None, type=expression.type))
         problem = cast_problem(expression, self.ansi)

@@ -92,12 +92,16 @@ VALUES: dict[str, list[Any]] = {
         datetime.date(9999, 12, 31),
     ],
     "timestamp": [
+        datetime.datetime(1893, 4, 1, 12, 30, 45, 123456, UTC),
         datetime.datetime(1969, 12, 31, 23, 59, 59, 999999, UTC),
+        datetime.datetime(2024, 2, 29, 20, 15, 0, 0, UTC),
         datetime.datetime(2025, 12, 1, 0, 0, 0, 0, UTC),
         datetime.datetime(2025, 12, 1, 0, 0, 0, 1, UTC),
     ],
     "timestamp_ntz": [
+        datetime.datetime(1893, 4, 1, 12, 30, 45, 123456),
         datetime.datetime(1969, 12, 31, 23, 59, 59, 999999),
+        datetime.datetime(2024, 2, 29, 20, 15),
         datetime.datetime(2025, 12, 1),
         datetime.datetime(2025, 12, 1, 0, 0, 0, 1),
     ],
@@ -173,7 +177,7 @@ class Pairs:
 
     def written(self, plan: o.Plan, engine: Dialect) -> str:
         tables: dict[LeafKey, TableRef] = {("source", leaf.leaf): table(leaf) for leaf in self.leaves.values()}
-        return lower(plan, tables, dialect=engine)
+        return lower(plan, tables, dialect=engine, zone=self.spark.conf.get("spark.sql.session.timeZone") or "")
 
     def execute(self, sql: str, engine: Dialect) -> list[tuple[Any, ...]]:
         match engine:
@@ -215,7 +219,7 @@ class Pairs:
         leaf = self.leaves[kind]
         i, a, b = leaf.output
         child: o.Plan = leaf if where is None else o.Filter(child=leaf, condition=where)
-        columns = tuple(named(expression, 1000 + n, f"c{n}") for n, expression in enumerate(write(a, b)))
+        columns = tuple(named(expression, 10_000 + n, f"c{n}") for n, expression in enumerate(write(a, b)))
         self.check(o.Project(child=child, columns=(i, *columns)), kind, elsewhere=elsewhere)
 
 
