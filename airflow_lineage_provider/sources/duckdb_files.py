@@ -25,6 +25,7 @@ _KINDS = {
     "BOOLEAN": {"None"},
     "INT32": {"None", "Int", "Date", "Decimal"},
     "INT64": {"None", "Int", "Timestamp", "Decimal"},
+    "INT96": {"None"},
     "FLOAT": {"None"},
     "DOUBLE": {"None"},
     "BYTE_ARRAY": {"None", "String"},
@@ -77,6 +78,8 @@ def _digits_fit(file: pq.ParquetFile, column: FileColumn) -> bool:
 
 def in_todays_calendar(file: pq.ParquetFile, column: FileColumn, calendar: calendars.Calendars) -> bool:
     """Whether the file's statistics, or its footer, tell that a scalar column has no dates or timestamps of another calendar."""
+    if column.int96:  # without statistics
+        return calendar.int96 == "gregorian"
     (leaf,) = column.leaves
     if leaf.kind not in ("Date", "Timestamp") or calendar.datetime == "gregorian":
         return True

@@ -15,6 +15,8 @@ from airflow_lineage_provider.sources import calendars
 from airflow_lineage_provider.sources.duckdb_connection import name, text
 from airflow_lineage_provider.sources.duckdb_files import POSITION, column_problem, file_problem, in_todays_calendar, scan
 from airflow_lineage_provider.sources.files import CannotReadHere, FileColumn, Footers, check_source, local_path, opened
+from airflow_lineage_provider.sources.parquet_types import Leaf
+from airflow_lineage_provider.sources.partitions import partition_of, without_partitions
 from airflow_lineage_provider.sql.types import FLOATS, duckdb_type
 
 if TYPE_CHECKING:
@@ -73,7 +75,8 @@ class _Writer:
         self.asked = own
         self.types = {one: duckdb_type(typed[one].type, f"the column {one}") for one in own}
         self.source = replace(source, columns=tuple(own), output=tuple(typed[one] for one in own))
-        self.footers = Footers(self.source, settings)
+        self.in_files = without_partitions(self.source)
+        self.footers = Footers(self.in_files, settings)
 
     def query(self, file_hash: int, path: Path) -> str:
         try:
@@ -81,9 +84,11 @@ class _Writer:
                 found = self._columns(file, path)
         except SourceUnavailable as problem:
             raise CannotReadHere(str(problem)) from problem
+        partition = partition_of(self.source, path)
         hashed, position = (column.name for column in self.identity.columns)
         keys = {hashed: f"CAST('{file_hash}' AS BIGINT)", position: POSITION}
-        own = {one: _value(column, self.types[one]) for one, column in zip(self.asked, found, strict=True)}
+        own = {one: _value(column, self.types[one]) for one, column in zip(self.in_files.columns, found, strict=True)}
+        own |= {one: partition.sql(one, self.types[one]) for one in self.asked if one in partition}
         listed = ", ".join(f"{(keys | own)[one]} AS {name(one)}" for one in self.columns)
         return f"SELECT {listed} FROM {scan([path])}"
 
@@ -122,7 +127,12 @@ def problem_of(file: pq.ParquetFile, column: FileColumn, calendar: calendars.Cal
 def _in_todays_calendar(file: pq.ParquetFile, column: FileColumn, calendar: calendars.Calendars) -> bool:
     if isinstance(column.type, ScalarType):
         return in_todays_calendar(file, column, calendar)
-    return calendar.datetime == "gregorian" or all(leaf.kind not in ("Date", "Timestamp") for leaf in column.leaves)
+    told = {calendar.int96 if leaf.physical == "INT96" else calendar.datetime for leaf in column.leaves if _is_of_calendar(leaf)}
+    return told <= {"gregorian"}
+
+
+def _is_of_calendar(leaf: Leaf) -> bool:
+    return leaf.physical == "INT96" or leaf.kind in ("Date", "Timestamp")
 
 
 def _value_problem(column: FileColumn) -> str:

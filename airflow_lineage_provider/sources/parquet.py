@@ -17,6 +17,7 @@ from airflow_lineage_provider.shown import first_line
 from airflow_lineage_provider.sources import calendars
 from airflow_lineage_provider.sources.duckdb_rows import NotByDuckDb, rows_at
 from airflow_lineage_provider.sources.files import CannotReadHere, FileColumn, Footers, check_source, local_path, opened
+from airflow_lineage_provider.sources.partitions import partition_of, without_partitions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,7 +38,7 @@ def read_positions(source: Source, files: Mapping[str, str], keys: pa.Table, set
     give no row.
 
     :raises CannotReadHere: Spark must read the files: they are not local, or it is not certain that what is read of them here is what Spark
-        reads (partition columns, other types than the table's, columns that only some files have, old calendars, encryption …).
+        reads (tables' partitions, other types than the table's, columns that only some files have, old calendars, encryption …).
     :raises SourceUnavailable: a file is gone, or is no Parquet file any more.
     """
     import pyarrow as pa
@@ -79,21 +80,23 @@ class _Reader:
         self.source = source
         self.table = source.relation.name
         self.schema = _schema(source)
-        self.footers = Footers(source, settings)
+        self.in_files = without_partitions(source)
+        self.footers = Footers(self.in_files, settings)
 
     def read(self, file_hash: int, path: Path, positions: Positions) -> pa.Table:
         import numpy as np
         import pyarrow as pa
 
-        parts = [self.schema.empty_table()]
+        parts, partition = [self.schema.empty_table()], partition_of(self.source, path)
+        types = {name: self.schema.field(f"c{at}").type for at, name in enumerate(self.source.columns)}
         with opened(self.source, path) as file:
             columns, calendar = self.footers.columns(file), self.footers.calendars(file)
             for at, rows in _rows(file, path, columns, positions):
-                types = [self.schema.field(f"c{i}").type for i in range(len(columns))]
-                read = zip(rows, columns, types, strict=True)
-                found = [self._values(values, column, kind, calendar) for values, column, kind in read]
+                read = zip(self.in_files.columns, rows, columns, strict=True)
+                found = {name: self._values(values, column, types[name], calendar) for name, values, column in read}
+                found |= {name: partition.arrow(name, kind, len(at)) for name, kind in types.items() if name in partition}
                 keys = [pa.array(np.full(len(at), file_hash, np.int64)), pa.array(at)]
-                parts.append(pa.table([*keys, *found], schema=self.schema))
+                parts.append(pa.table([*keys, *(found[name] for name in types)], schema=self.schema))
         return pa.concat_tables(parts)
 
     def _values(self, values: pa.ChunkedArray, column: FileColumn, kind: pa.DataType, calendar: calendars.Calendars) -> Any:

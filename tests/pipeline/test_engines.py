@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.errors import SparkRequired
+from airflow_lineage_provider.spark.session import apply_conf
 from airflow_lineage_provider.store import Store
 from tests.in_turn import sampled
 
@@ -147,6 +148,62 @@ def test_groups_of_what_is_computed(lineage: Lineage, store: Store, spark: Spark
     spark.catalog.dropTempView("computed")
 
 
+TIMES = """SELECT date_trunc('HOUR', at) AS h, to_date(at) AS d, hour(at) AS o, date_format(at, 'yyyy-MM-dd HH') AS f,
+    CAST(at AS string) AS s, left(name, 2) || right(name, 1) AS i, regexp_extract(name, '([a-z]+) ([0-9]+)', 2) AS g,
+    replace(name, ' ', '_') AS r, floor(id / 2) AS e, CAST(id / 2 AS int) AS c, pmod(id, 2) AS p, day + INTERVAL '1' MONTH AS m,
+    day - INTERVAL '1' DAY AS y, nullif(name, '') AS u, count(*) AS n
+  FROM timed WHERE at >= '2024-01-31 05:00:00' AND name RLIKE '^row'
+  GROUP BY ALL"""
+
+
+def test_groups_by_time_in_files_of_sparks_own(lineage: Lineage, store: Store, spark: SparkSession, folder: Path) -> None:
+    """Spark's writer has moments as INT96 values, unless it is told otherwise."""
+    columns = [
+        "id", "concat('row ', id) AS name", "date_add(DATE'2024-01-30', CAST(id AS int)) AS day",
+        "timestamp_micros(1706659200000000L + id * 1800000001L) AS at",
+    ]  # fmt: skip
+    spark.range(40).selectExpr(*columns).repartition(2).write.parquet(str(folder / "timed"))
+    (file, *_) = (folder / "timed").glob("*.parquet")
+    assert parquet.ParquetFile(file).schema.column(3).physical_type == "INT96"
+    spark.read.parquet(str(folder / "timed")).createOrReplaceTempView("timed")
+    with apply_conf(spark, {"spark.sql.session.timeZone": "+01:00"}):
+        run = lineage.run(TIMES, name="engines")
+    found = Lineage(store=store).get_run(run.id).explain("n > 0", save=False)
+    assert "spark" not in engines(found)
+    behind = sorted((row["row"], row["source_row"]) for row in found.target_links.to_pylist())
+    assert len(behind) == found.target.num_rows == sum(found.target.column("n").to_pylist()) > 0
+    rows = found.sources["timed"].rows.to_pylist()
+    for row, source in behind:
+        made = {name: found.target.column(name)[row].as_py() for name in ("i", "g", "r", "c", "d")}
+        local = rows[source]["at"] + datetime.timedelta(hours=1)
+        number = rows[source]["id"]
+        assert made == {"i": f"ro{number % 10}", "g": str(number), "r": f"row_{number}", "c": number // 2, "d": local.date()}
+    spark.catalog.dropTempView("timed")
+
+
+@pytest.mark.parametrize("asked", ["country = 'a/b=%'", "country IS NULL", "year = 2023", "day = DATE '2024-02-29'", "zone = '007'"])
+def test_partitions(lineage: Lineage, store: Store, spark: SparkSession, folder: Path, asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The values that stand in the names of folders."""
+    rows = [
+        (n, country, year, f"2024-02-{29 - year % 2}", zone)
+        for n, (country, year, zone) in enumerate([("a/b=%", 2023, "007"), ("é 😀'", 2024, "x"), (None, 2024, "007"), ("NL", 2023, "x")])
+    ]
+    made = spark.createDataFrame(rows, "id int, country string, year int, day string, zone string")
+    made.write.partitionBy("country", "year", "day", "zone").parquet(str(folder / "divided"))
+    spark.read.parquet(str(folder / "divided")).createOrReplaceTempView("divided")
+    assert dict(spark.table("divided").dtypes)["day"] == "date"
+    query = "SELECT country, year, day, zone, count(*) AS n, max(id) AS most FROM divided GROUP BY ALL"
+    run = lineage.run(query, name="engines")
+    found = Lineage(store=store).get_run(run.id).explain(asked, save=False)
+    assert "spark" not in engines(found)
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    by_spark = run.explain(asked, save=False)
+    assert "spark" in engines(by_spark)
+    assert sorted(map(str, found.sources["divided"].rows.to_pylist())) == sorted(map(str, by_spark.sources["divided"].rows.to_pylist()))
+    assert ids(found, "divided") == sorted(found.target.column("most").to_pylist()) != []
+    spark.catalog.dropTempView("divided")
+
+
 @pytest.mark.parametrize("how", ["changed", "gone", "added"])
 def test_files_that_are_others_now(lineage: Lineage, store: Store, folder: Path, how: str) -> None:
     run = lineage.run(over(folder, GROUPS["a group"][0]), name="engines")
@@ -184,8 +241,6 @@ def test_what_only_spark_answers_is_said(lineage: Lineage, store: Store, folder:
 
 def test_without_ansi(lineage: Lineage, store: Store, spark: SparkSession, folder: Path) -> None:
     """What would wrap around there, and fail here, is not asked."""
-    from airflow_lineage_provider.spark.session import apply_conf
-
     with apply_conf(spark, {"spark.sql.ansi.enabled": "false"}):
         run = lineage.run(over(folder, "SELECT id + id AS s, count(*) AS n FROM players GROUP BY id + id"), name="engines")
     with pytest.raises(SparkRequired, match="ansi"):

@@ -223,10 +223,19 @@ class TestValues:
         assert asked(untold, "SELECT position FROM t WHERE x < DATE '0100-01-01'", x="date") == [(0,)]
 
     def test_int96(self, tmp_path: Path) -> None:
-        path = tmp_path / "a.parquet"
-        parquet.write_table(pa.table({"x": pa.array([0], pa.timestamp("ns"))}), path, use_deprecated_int96_timestamps=True)
-        with pytest.raises(CannotReadHere, match="INT96"):
-            asked(path, "SELECT x FROM t", x="timestamp")
+        """Moments of any year, where the file, or a setting, tells that they are of today's calendar."""
+        at = pa.array([-62_135_596_799_999_999, -1, 0, 1_704_070_923_000_004, 253_402_300_799_999_999, None], pa.timestamp("us"))
+        table = pa.table({"x": at})
+        for version, settings in (("4.3.0", TODAYS), ("", {"spark.sql.parquet.int96RebaseModeInRead": "CORRECTED"})):
+            told = table.replace_schema_metadata({"org.apache.spark.version": version}) if version else table
+            parquet.write_table(told, tmp_path / "a.parquet", use_deprecated_int96_timestamps=True)
+            found = asked(tmp_path / "a.parquet", "SELECT EPOCH_US(x) FROM t ORDER BY position", settings, x="timestamp")
+            assert [one for (one,) in found] == at.cast(pa.int64()).to_pylist()
+        for version, settings in (("2.4.8", TODAYS), ("", TODAYS)):
+            told = table.replace_schema_metadata({"org.apache.spark.version": version}) if version else table
+            parquet.write_table(told, tmp_path / "a.parquet", use_deprecated_int96_timestamps=True)
+            with pytest.raises(CannotReadHere, match="calendar"):
+                asked(tmp_path / "a.parquet", "SELECT x FROM t", settings, x="timestamp")
 
     def test_the_ends_of_time(self, tmp_path: Path) -> None:
         """What DuckDB calls infinity is a value like others."""
@@ -269,12 +278,6 @@ class TestNames:
         twice = written(tmp_path, pa.table({"x": [1], "X": [5]}), "b.parquet")
         with pytest.raises(CannotReadHere, match="case alone"):
             asked(twice, "SELECT x FROM t", TODAYS | {"spark.sql.caseSensitive": "true"}, x="bigint")
-
-    def test_partitions(self, tmp_path: Path) -> None:
-        leaf = source(x="bigint")
-        relation = Relation(name="t", kind="files", format="parquet", partition_columns=("x",))
-        with pytest.raises(CannotReadHere, match="partitioned"):
-            duckdb_source(Source(relation=relation, output=leaf.output, columns=leaf.columns, leaf=0), KEY, ["x"], {"7": "/x"}, {})
 
 
 class TestRows:

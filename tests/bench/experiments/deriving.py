@@ -48,7 +48,9 @@ GROUPINGS = (
     "coalesce(name, '')", "upper(name)", "substring(name, 5, 1)", "length(name)", "concat(name, '!')", "trim(lower(name))", "year(day)",
     "trunc(day, 'MM')", "dayofweek(day)", "datediff(day, DATE '2020-01-01') % 7", "date_format(day, 'yyyy-MM')", "abs(amount)",
     "greatest(team, amount)", "CAST(amount AS string)", "round(amount / 3.0D, 1)", "regexp_extract(name, '[0-9]', 0)",
-    "date_trunc('HOUR', at)", "hash(name) % 10",
+    "date_trunc('HOUR', at)", "hash(name) % 10", "to_date(at)", "hour(at)", "date_format(at, 'yyyy-MM-dd HH')", "left(name, 5)",
+    "replace(name, ' ', '')", "regexp_replace(name, '[0-9]+', '')", "substring_index(name, ' ', 1)", "sha2(name, 256)", "pmod(amount, 7)",
+    "floor(amount / 100)", "CAST(amount / 10 AS int)", "add_months(day, 1)", "CAST(day AS string)", "nullif(name, 'row 0')",
 )  # fmt: skip
 GROWTH = "wall ÷ per factor of ten"
 SHARE = "share without Spark"

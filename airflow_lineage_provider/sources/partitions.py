@@ -1,0 +1,95 @@
+"""The values of partition columns, which stand in the names of a file's folders (``…/day=2024-01-31/country=NL/part-0.parquet``)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airflow_lineage_provider.plan.operators import Source
+from airflow_lineage_provider.sources.files import CannotReadHere
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+_LARGEST = {"int": 2**31 - 1, "bigint": 2**63 - 1}
+_WHOLE, _DAY = re.compile(r"-?\d{1,19}", re.ASCII), re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+# As Spark escapes what no file system takes.
+_ESCAPED, _ODD = re.compile(r"%([0-9A-Fa-f]{2})"), re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+
+@dataclass(frozen=True)
+class Partition:
+    """The values of a file, by their columns in lower case: NULL, or the text that is cast to the column's type."""
+
+    values: dict[str, str | None]
+
+    def __contains__(self, column: str) -> bool:
+        return column.casefold() in self.values
+
+    def sql(self, column: str, kind: str) -> str:
+        """The value as DuckDB's."""
+        value = self.values[column.casefold()]
+        return f"CAST({'NULL' if value is None else _quoted(value)} AS {kind})"
+
+    def arrow(self, column: str, kind: pa.DataType, rows: int) -> pa.ChunkedArray:
+        """The value so often."""
+        import pyarrow as pa
+
+        return pa.chunked_array([pa.array([self.values[column.casefold()]] * rows, pa.string()).cast(kind)])
+
+
+def without_partitions(source: Source) -> Source:
+    """The source with the columns alone that stand in its files: of a name that a file has, too, Spark takes what the folder says."""
+    named = {one.casefold() for one in source.relation.partition_columns}
+    own = [(name, a) for name, a in zip(source.columns, source.output, strict=False) if name.casefold() not in named]
+    return replace(source, columns=tuple(name for name, _ in own), output=tuple(a for _, a in own))
+
+
+def partition_of(source: Source, path: Path) -> Partition:
+    """What the names of a file's folders say; nothing of a source that is not partitioned.
+
+    :raises CannotReadHere: they are not those of its partitions, or a value could be read in two ways.
+    """
+    columns = source.relation.partition_columns
+    types = {name.casefold(): a.type for name, a in zip(source.columns, source.output, strict=False)}
+    folders = _folders(source, path, columns)
+    return Partition({name.casefold(): _value(name, types.get(name.casefold(), "string"), text) for name, text in folders})
+
+
+def _folders(source: Source, path: Path, columns: Sequence[str]) -> list[tuple[str, str]]:
+    """Each partition column with its text: one folder for each, in their order, and the file in the last."""
+    named = [one.partition("=") for one in path.parts[:-1][-len(columns) :]] if columns else []
+    if [name for name, _, _ in named] != list(columns) or not all(mark for _, mark, _ in named):
+        raise CannotReadHere(f"{source.relation.name} is partitioned by {', '.join(columns)}, and {path} is not in such folders")
+    return [(name, text) for name, _, text in named]
+
+
+def _value(column: str, kind: str, text: str) -> str | None:
+    if text == _NULL:
+        return None
+    known = _ODD.search(text) is None
+    if kind == "string":
+        known, text = known and bool(text), _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
+    elif kind in _LARGEST:
+        known = _WHOLE.fullmatch(text) is not None and -_LARGEST[kind] - 1 <= int(text) <= _LARGEST[kind]
+    else:
+        known = kind == "date" and _is_day(text)
+    if not known:
+        raise CannotReadHere(f"partition {column}={text} is not certain to be read as a value of type {kind}")
+    return text
+
+
+def _is_day(text: str) -> bool:
+    try:
+        return _DAY.fullmatch(text) is not None and date.fromisoformat(text) >= date.min
+    except ValueError:
+        return False
+
+
+def _quoted(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
