@@ -73,7 +73,7 @@ def load(execution: Execution, frame: DataFrame, name: str, kind: Kind, columns:
         rows, loaded = {partition: one.rename_columns(names) for partition, one in few.items()}, []
         planned = execution.store.planned_materialization(execution.run_id, name, kind, columns)
         tries = _tried(execution, planned, lambda there, number: _from_here(execution, there, rows, loaded, again=number > 0))
-    execution.stored.extend((columns_named(frame, names), made) for made in loaded)
+    execution.stored.extend((frame, names, made) for made in loaded)
     execution.rows[name] = sum(one.rows for one in tries[-1])
     execution.timings[name] = time.perf_counter() - started
     stored = sum(one.store for told in tries for one in told)
@@ -133,7 +133,7 @@ def _into_files(
         execution.store.lose(failure)
         return
     execution.store.enter_files(made, files, partitions)
-    execution.stored.append((columns_named(frame, names), replace(made, files=files)))
+    execution.stored.append((frame, names, replace(made, files=files)))
     done = time.perf_counter()
     execution.timings |= {name: done - started, f"{name}.compute": asked - started, f"{name}.store": done - asked}
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.errors import LoadFailed
 from airflow_lineage_provider.spark.executing.stored_rows import read_materialization
-from airflow_lineage_provider.spark.frames import renamed, selected
+from airflow_lineage_provider.spark.frames import columns_named, renamed, selected
 from airflow_lineage_provider.spark.jvm_classes import java_class, scala_object
 from airflow_lineage_provider.spark.session import is_local
 
@@ -45,11 +45,11 @@ def check_kept_rows(execution: Execution) -> None:
     """
     if not execution.stored or execution.store.lost or not lost_executors(execution.spark) - execution.lost_before:
         return
-    for frame, made in execution.stored:
+    for frame, names, made in execution.stored:
         execution.progress(f"comparing {made.name}, since an executor was lost")
         opened = execution.store.opened()
         there = read_materialization(execution.spark, opened, made)
-        if _digest(frame) == _digest(there):
+        if _digest(columns_named(frame, names)) == _digest(there):
             continue
         cause = (
             f"an executor was lost, and the rows of {made.name!r} of run {execution.run_id} that it had kept were made again, in another "

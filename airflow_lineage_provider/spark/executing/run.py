@@ -73,7 +73,7 @@ class Execution:
     :ivar many: the names of the tables that are likely to have so many rows that they go there.
     :ivar looked_up: the columns of what is stored by which its rows are looked up: those that the result is asked by, and of a segment
         those by which the segments above look.
-    :ivar stored: kept frames, with where their rows are stored.
+    :ivar stored: kept frames, with the columns of theirs that are stored, and where.
     :ivar collected: kept frames whose rows say what stands behind them (`collected`), by their segments.
     :ivar marked: the kept rows of the result with what they carry (`sketches.carried_run`), where they carry anything.
     :ivar lost_before: the executors that the application had lost when the run began.
@@ -90,7 +90,7 @@ class Execution:
     views: list[str] = field(default_factory=list)
     kept: list[DataFrame] = field(default_factory=list)
     functions: list[str] = field(default_factory=list)
-    stored: list[tuple[DataFrame, Materialization]] = field(default_factory=list)
+    stored: list[tuple[DataFrame, Sequence[str], Materialization]] = field(default_factory=list)
     collected: dict[int, DataFrame] = field(default_factory=dict)
     marked: DataFrame | None = None
     lost_before: frozenset[str] = frozenset()
