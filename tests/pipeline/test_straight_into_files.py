@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
@@ -14,6 +16,7 @@ from airflow_lineage_provider import Lineage, reasoned_udf
 from airflow_lineage_provider.errors import LoadFailed, UdfFailed
 from airflow_lineage_provider.reasons import ReasonedUdf
 from airflow_lineage_provider.spark.executing import stored_files, straight
+from airflow_lineage_provider.store import Column
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -153,3 +156,31 @@ def test_executors_that_write_elsewhere_are_noticed(lineage: Lineage, exam: Path
     with pytest.raises(LoadFailed, match="has 0 of the 60 rows that were written: driver and executors must see the same folder"):
         lineage.run(JUDGED.format(most=100), name="not shared")
     assert [path.name for path in data.iterdir()] == [run.id]
+
+
+def test_rows_are_counted_by_footers_as_spark_counts_them(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = (
+        spark.range(0, 20, 1, 3).where("id <> 5 AND id < 13").selectExpr("named_struct('a', id) AS s", "monotonically_increasing_id() AS n")
+    )
+    files = stored_files.write(rows, str(tmp_path / "counted"))
+    columns = [Column(name="s", type="struct<a:bigint>"), Column(name="n", type="bigint", role="row", nullable=False)]
+    made: Any = SimpleNamespace(columns=columns, folder=f"file:{tmp_path}/counted")
+    counted = stored_files.rows_in_files(spark, made, files)
+    assert counted == {0: 5, 1: 7}
+    assert stored_files._rows_in_footers(made.folder, files, 1) == counted
+    with monkeypatch.context() as patched:
+        patched.setattr(stored_files, "_MOST_FOOTERS", 0)
+        assert stored_files.rows_in_files(spark, made, files) == counted
+
+
+@pytest.mark.parametrize(("numbers", "told"), [([0, 1, 1 << 33], True), ([0, 1], False)])
+def test_where_footers_do_not_tell_spark_counts(spark: SparkSession, tmp_path: Path, numbers: list[int], told: bool) -> None:
+    """A row group of two partitions, or without statistics; or no file."""
+    table = pa.table({"c0": [{"a": 1}] * len(numbers), "c1": pa.array(numbers, pa.int64())})
+    parquet.write_table(table, tmp_path / "one.parquet", write_statistics=told)
+    columns = [Column(name="s", type="struct<a:bigint>"), Column(name="n", type="bigint", role="row", nullable=False)]
+    made: Any = SimpleNamespace(columns=columns, folder=f"file:{tmp_path}")
+    assert stored_files.rows_in_files(spark, made, {"one.parquet": 1}) == Counter(one >> 33 for one in numbers)
+    assert stored_files._rows_in_footers(made.folder, {"one.parquet": 1}, 1) is None
+    assert stored_files._rows_in_footers(made.folder, {"none.parquet": 1}, 1) is None
+    assert stored_files._rows_in_footers("s3a://bucket/x", {"one.parquet": 1}, 1) is None

@@ -15,7 +15,7 @@ from airflow_lineage_provider.errors import LoadFailed
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.spark.executing.clustering import in_order
 from airflow_lineage_provider.spark.executing.loading import load, not_written, table_folder
-from airflow_lineage_provider.spark.executing.stored_files import are_taken, make_folder, read, rows_of_partitions, schema_read, write
+from airflow_lineage_provider.spark.executing.stored_files import are_taken, make_folder, read, rows_in_files, schema_read, write
 from airflow_lineage_provider.spark.frames import columns_named, described, renamed, with_columns
 from airflow_lineage_provider.spark.session import is_local
 
@@ -57,7 +57,7 @@ def straight_into_files(execution: Execution, frame: DataFrame, name: str, kind:
     files, told = _written(rows, folder, bool(order))
     made = replace(made, files=files)
     there = read(execution.spark, made)
-    partitions = rows_of_partitions(there, there.columns[-1])
+    partitions = rows_in_files(execution.spark, made, files)
     _check(made, partitions, told)
     found = described(renamed(there, names), rows.schema)
     if sum(partitions.values()) < place.rows:
