@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from tests.bench.results import Results, text
@@ -16,6 +17,7 @@ BOUNDS = Path(__file__).with_name("bounds.toml")
 Bounds = Mapping[str, Mapping[str, float]]
 
 
+@lru_cache(maxsize=4)
 def bounds(path: Path = BOUNDS) -> Bounds:
     """What is written down."""
     return tomllib.loads(path.read_text(encoding="utf-8"))

@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 NOTHING = "nothing tells of"
@@ -51,6 +52,7 @@ class Goal:
                     yield arm, 1 / value if self.inverse and value else value
 
 
+@lru_cache(maxsize=4)
 def goals(path: Path = GOALS) -> list[Goal]:
     """What is written down."""
     return [Goal(**one) for one in tomllib.loads(path.read_text(encoding="utf-8"))["goal"]]

@@ -8,10 +8,10 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from re import _constants, _parser  # type: ignore[attr-defined]  # what `re` itself parses with
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -24,7 +24,7 @@ _ALWAYS = ("tests.bench.comparison", "tests.bench.readings", "tests.bench.elsewh
 def is_named(experiment: str, name: str, *, regular: bool = False) -> bool:
     """Whether an experiment's sources have a text that can be this name, or (``regular``) one that this regular expression matches."""
     wanted = list(_globs(_parser.parse(name))) if regular else [tuple(name)]
-    return any(_letters(known) >= _SHARE * _letters(one) and _meet(one, known) for one in wanted for known in texts(experiment))
+    return any(_meet(one, known) and _letters(known) >= _SHARE * _letters(one) for one in wanted for known in texts(experiment))
 
 
 @lru_cache(maxsize=64)
@@ -36,12 +36,29 @@ def texts(experiment: str) -> frozenset[Glob]:
         module = todo.pop()
         path = ROOT.joinpath(*module.split(".")).with_suffix(".py")
         if module not in done and path.exists():
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-            known |= _constants_of(tree)
-            nodes += [node for node in ast.walk(tree) if _is_text(node)]
-            todo += [str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and _is_ours(node)]
+            read = _read(path)
+            known |= read.constants
+            nodes += read.texts
+            todo += read.imported
         done.add(module)
     return frozenset(_glob(node, known) for node in nodes)
+
+
+class _Read(NamedTuple):
+    """A module's texts that have names, all its texts, and what it imports of ours."""
+
+    constants: dict[str, str]
+    texts: list[ast.AST]
+    imported: list[str]
+
+
+@cache
+def _read(path: Path) -> _Read:
+    """Once, though many experiments import it."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = list(ast.walk(tree))
+    imported = [str(node.module) for node in nodes if isinstance(node, ast.ImportFrom) and _is_ours(node)]
+    return _Read(_constants_of(tree), [node for node in nodes if _is_text(node)], imported)
 
 
 def _constants_of(tree: ast.Module) -> dict[str, str]:
@@ -107,10 +124,26 @@ def _meet(one: Glob, other: Glob) -> bool:
     >>> _meet(("a", None), (None, "b")), _meet(("a", None), ("b", None))
     (True, False)
     """
+    if not (_begin_alike(one, other) and _begin_alike(one[::-1], other[::-1])):
+        return False
     row = _from_nothing(other)
     for at in one:
         row = _next(row, at, other)
     return row[-1]
+
+
+def _begin_alike(one: Glob, other: Glob) -> bool:
+    """Whether the letters before anything is met are the same: nearly all texts differ there, or at their ends.
+
+    >>> _begin_alike(("a", "b", None), ("a", None)), _begin_alike(("a", "b", None), ("a", "c", None))
+    (True, False)
+    """
+    for mine, others in zip(one, other, strict=False):
+        if mine is None or others is None:
+            return True
+        if mine != others:
+            return False
+    return True
 
 
 def _from_nothing(other: Sequence[str | None]) -> list[bool]:
