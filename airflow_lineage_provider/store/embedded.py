@@ -211,7 +211,7 @@ def _wait(home: Path) -> Server:
         server = running(home)
         if server is not None:
             return server
-        time.sleep(0.2)
+        time.sleep(0.05)
     raise StoreUnavailable(f"the embedded PostgreSQL in {home} runs but does not answer.\n{server_log.tail(home)}")
 
 

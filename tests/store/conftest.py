@@ -15,6 +15,7 @@ import pytest
 
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.store import RunRecord, Store, embedded, server_data
+from tests.store.copied_homes import homes_are_copied
 
 _databases = itertools.count(1)
 _users = itertools.count(1)
@@ -27,7 +28,8 @@ def unsafe_disks() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(server_data, "_INITDB_OPTIONS", [*server_data._INITDB_OPTIONS, "--no-sync"])
         patch.setattr(server_data, "_configuration", lambda: f"{configuration}fsync = off\n")
-        yield
+        with homes_are_copied():
+            yield
 
 
 @pytest.fixture(scope="session")
@@ -42,18 +44,32 @@ def server() -> Iterator[embedded.Server]:
 @pytest.fixture
 def empty_url(server: embedded.Server) -> str:
     """URL of a new, empty database."""
+    return _database(server, "")
+
+
+@pytest.fixture(scope="session")
+def schema(server: embedded.Server) -> str:
+    """The name of a database that has the schema, and which nobody uses: making a schema by its migrations takes half a second."""
+    url = _database(server, "")
+    Store.open(url).close()
+    return urlsplit(url).path.removeprefix("/")
+
+
+@pytest.fixture
+def own_url(server: embedded.Server, schema: str) -> str:
+    """URL of a new database that has the schema."""
+    return _database(server, f"TEMPLATE {schema}")
+
+
+def _database(server: embedded.Server, how: str) -> str:
     name = f"test_{next(_databases)}"
-    connection = psycopg2.connect(server.url)
-    connection.autocommit = True
-    with connection.cursor() as cursor:
-        cursor.execute(f"CREATE DATABASE {name}")
-    connection.close()
+    sql(server.url, f"CREATE DATABASE {name} {how}")
     return server.url.replace("/lineage?", f"/{name}?")
 
 
 @pytest.fixture
-def lineage(empty_url: str) -> Iterator[Lineage]:
-    with Lineage(store=empty_url) as opened:
+def lineage(own_url: str) -> Iterator[Lineage]:
+    with Lineage(store=own_url) as opened:
         yield opened
 
 

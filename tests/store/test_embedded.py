@@ -17,9 +17,10 @@ import psutil
 import pytest
 
 from airflow_lineage_provider.errors import EnvironmentProblem, RunNotComplete, StoreUnavailable
-from airflow_lineage_provider.store import RunRecord, Store, embedded, server_life, stop_embedded
+from airflow_lineage_provider.store import RunRecord, Store, embedded, server_data, server_life, stop_embedded
 from airflow_lineage_provider.store.pid_file import is_postmaster
 from tests.store.conftest import sql
+from tests.store.copied_homes import initialise
 
 
 @pytest.fixture
@@ -126,7 +127,8 @@ def test_a_stale_pid_file_that_names_another_process_is_removed(home: Path) -> N
     Store.open().close()
 
 
-def test_a_killed_initialisation_is_done_again(home: Path) -> None:
+def test_a_killed_initialisation_is_done_again(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_data, "initialise", initialise)
     (home / "postgres.new").mkdir(parents=True)
     (home / "postgres.new" / "junk").write_text("half-made")
     Store.open().close()

@@ -109,9 +109,9 @@ time.sleep(60)
 """
 
 
-def test_a_child_that_outlives_its_parent_does_not_keep_its_run_going(empty_url: str) -> None:
-    Store.open(empty_url).close()
-    driver = subprocess.Popen([sys.executable, "-c", DRIVER, empty_url], stdout=subprocess.PIPE, text=True)
+def test_a_child_that_outlives_its_parent_does_not_keep_its_run_going(own_url: str) -> None:
+    Store.open(own_url).close()
+    driver = subprocess.Popen([sys.executable, "-c", DRIVER, own_url], stdout=subprocess.PIPE, text=True)
     assert driver.stdout is not None
     run, child = driver.stdout.readline().split()
     try:
@@ -119,10 +119,10 @@ def test_a_child_that_outlives_its_parent_does_not_keep_its_run_going(empty_url:
         driver.wait()
         deadline = time.monotonic() + 10
         others = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        while sql(empty_url, others):
+        while sql(own_url, others):
             assert time.monotonic() < deadline, "the child keeps a connection of its parent"
             time.sleep(0.05)
-        with Store.open(empty_url) as store:
+        with Store.open(own_url) as store:
             assert store.run(run).status == "failed"
     finally:
         os.kill(int(child), signal.SIGKILL)

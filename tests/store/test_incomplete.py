@@ -55,19 +55,19 @@ def test_a_run_that_the_store_never_heard_of_and_one_that_is_complete_after_all(
     assert store.run(run_id).status == "complete"
 
 
-def test_a_store_that_is_away_is_told_when_it_is_opened_again(empty_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_is_away_is_told_when_it_is_opened_again(own_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AIRFLOW_LINEAGE_HOME", str(tmp_path))
     run_id = new_id()
 
     def away() -> Store:
         raise StoreUnavailable("the results store does not answer")
 
-    RunStore(away, pending.place_of(empty_url), keeps_result=True, lost="away").incomplete(told(run_id), {"place": "1"})
+    RunStore(away, pending.place_of(own_url), keeps_result=True, lost="away").incomplete(told(run_id), {"place": "1"})
     (file,) = (tmp_path / "incomplete").iterdir()
     assert file.stat().st_mode & 0o077 == 0
     pending.deliver(pending.place_of(AWAY), lambda *_: pytest.fail("another store was told"))
     (tmp_path / "incomplete" / "broken.json").write_text("{")
-    with Store.open(empty_url) as opened:
+    with Store.open(own_url) as opened:
         record = opened.run(run_id)
         assert (record.status, record.row_counts) == ("incomplete", {"result": 3})
         assert record.finished is not None

@@ -48,22 +48,22 @@ def tables(url: str, name: str) -> int:
     return len(sql(url, f"SELECT 1 FROM pg_tables WHERE schemaname = 'lineage_data' AND tablename = '{name}'"))
 
 
-def test_the_next_opening_cleans_up_after_a_killed_driver(empty_url: str) -> None:
-    Store.open(empty_url).close()
-    driver = subprocess.Popen([sys.executable, "-c", DRIVER, empty_url], stdout=subprocess.PIPE, text=True)
+def test_the_next_opening_cleans_up_after_a_killed_driver(own_url: str) -> None:
+    Store.open(own_url).close()
+    driver = subprocess.Popen([sys.executable, "-c", DRIVER, own_url], stdout=subprocess.PIPE, text=True)
     assert driver.stdout is not None
     run, table = driver.stdout.readline().split()
-    with Store.open(empty_url) as store:
+    with Store.open(own_url) as store:
         assert store.run(run).status == "running", "a live driver's run is left alone"
-        assert tables(empty_url, table) == 1
+        assert tables(own_url, table) == 1
     os.kill(driver.pid, signal.SIGKILL)
     driver.communicate()
-    _until(lambda: not sql(empty_url, f"SELECT 1 FROM pg_stat_activity WHERE application_name LIKE 'lineage-run:{run}%'"))
-    with Store.open(empty_url) as store:
+    _until(lambda: not sql(own_url, f"SELECT 1 FROM pg_stat_activity WHERE application_name LIKE 'lineage-run:{run}%'"))
+    with Store.open(own_url) as store:
         record = store.run(run)
         assert (record.status, record.error) == ("failed", lifecycle.DEAD)
         assert record.finished is not None
-        assert tables(empty_url, table) == 0
+        assert tables(own_url, table) == 0
         with pytest.raises(RunNotComplete, match=lifecycle.DEAD):
             store.materializations(run)
 
@@ -89,10 +89,10 @@ def test_two_runs_at_once_do_not_meet(store: Store, server: object) -> None:
         assert store.latest_run("two").id == second
 
 
-def test_a_closed_store_gives_its_running_runs_up(empty_url: str) -> None:
-    with Store.open(empty_url) as store:
+def test_a_closed_store_gives_its_running_runs_up(own_url: str) -> None:
+    with Store.open(own_url) as store:
         run = store.begin_run(RunRecord(pipeline="p"))
-    with Store.open(empty_url) as store:
+    with Store.open(own_url) as store:
         _until(lambda: store.run(run).status == "failed" or not lifecycle.clean_up(store._engine))
         assert store.run(run).error == lifecycle.DEAD
 
@@ -166,32 +166,32 @@ def test_dropping_leaves_a_tombstone(store: Store, begin: Callable[[], str]) -> 
         store.drop_run("nothing")
 
 
-def test_old_runs_retire(empty_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Store.open(empty_url) as store:
+def test_old_runs_retire(own_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Store.open(own_url) as store:
         old, failed, young = [store.begin_run(RunRecord(pipeline="p")) for _ in range(3)]
         table = store.create_materialization(old, "m", "segment", COLUMNS).table_name
         store.publish_run(old)
         store.publish_run(young)
         store.fail_run(failed, "x")
-    sql(empty_url, f"UPDATE lineage.runs SET finished = now() - interval '31 days' WHERE id <> '{young}'")
-    Store.open(empty_url).close()
-    assert tables(empty_url, table) == 1, "nothing is dropped unless it is asked for"
+    sql(own_url, f"UPDATE lineage.runs SET finished = now() - interval '31 days' WHERE id <> '{young}'")
+    Store.open(own_url).close()
+    assert tables(own_url, table) == 1, "nothing is dropped unless it is asked for"
     monkeypatch.setenv("AIRFLOW_LINEAGE_RETENTION_DAYS", "30")
-    Store.open(empty_url).close()
-    statuses = {row[0]: row[1] for row in sql(empty_url, "SELECT id, status FROM lineage.runs")}
+    Store.open(own_url).close()
+    statuses = {row[0]: row[1] for row in sql(own_url, "SELECT id, status FROM lineage.runs")}
     assert [statuses[run] for run in (old, failed, young)] == ["dropped", "dropped", "complete"]
-    assert tables(empty_url, table) == 0
+    assert tables(own_url, table) == 0
 
 
-def test_a_run_in_use_is_retired_later(empty_url: str) -> None:
+def test_a_run_in_use_is_retired_later(own_url: str) -> None:
     import psycopg2
 
-    with Store.open(empty_url) as store:
+    with Store.open(own_url) as store:
         run = store.begin_run(RunRecord(pipeline="p"))
         table = store.create_materialization(run, "m", "segment", COLUMNS).table
         store.publish_run(run)
-        sql(empty_url, "UPDATE lineage.runs SET finished = now() - interval '31 days'")
-        reader = psycopg2.connect(empty_url)
+        sql(own_url, "UPDATE lineage.runs SET finished = now() - interval '31 days'")
+        reader = psycopg2.connect(own_url)
         with reader.cursor() as cursor:
             cursor.execute(f"SELECT * FROM {table}")
         assert lifecycle.retire(store._engine, 30) == []
@@ -260,44 +260,44 @@ def test_ids_sort_by_time() -> None:
     assert made[0][14] == "7"
 
 
-def test_a_store_that_is_forgotten_closes_itself(empty_url: str) -> None:
-    store = Store.open(empty_url)
+def test_a_store_that_is_forgotten_closes_itself(own_url: str) -> None:
+    store = Store.open(own_url)
     store.begin_run(RunRecord(pipeline="p"))
     store.query("SELECT 1")
     del store
     gc.collect()
-    _until(lambda: sql(empty_url, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()") == [(1,)])
+    _until(lambda: sql(own_url, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()") == [(1,)])
 
 
 @pytest.mark.parametrize("held", ["row", "table"])
-def test_opening_does_not_wait_for_a_dead_run_that_another_transaction_holds(empty_url: str, held: str) -> None:
+def test_opening_does_not_wait_for_a_dead_run_that_another_transaction_holds(own_url: str, held: str) -> None:
     import psycopg2
 
-    with Store.open(empty_url) as store:
+    with Store.open(own_url) as store:
         run = store.begin_run(RunRecord(pipeline="dead"))
         table = store.create_materialization(run, "m", "segment", COLUMNS).table
-    stuck = psycopg2.connect(empty_url)
+    stuck = psycopg2.connect(own_url)
     with stuck.cursor() as cursor:
         cursor.execute(f"SELECT 1 FROM lineage.runs WHERE id = '{run}' FOR UPDATE" if held == "row" else f"SELECT * FROM {table}")
     started = time.monotonic()
-    with Store.open(empty_url) as store:
+    with Store.open(own_url) as store:
         assert time.monotonic() - started < 3
         assert store.run(run).status == "running"
         assert store.query("SELECT 1 AS one").num_rows == 1
     stuck.close()
-    with Store.open(empty_url) as store:
+    with Store.open(own_url) as store:
         assert store.run(run).status == "failed"
 
 
-def test_a_load_that_outlived_its_driver_is_ended(empty_url: str) -> None:
+def test_a_load_that_outlived_its_driver_is_ended(own_url: str) -> None:
     import psycopg2
 
-    with Store.open(empty_url) as store:
+    with Store.open(own_url) as store:
         run = store.begin_run(RunRecord(pipeline="dead"))
-    load = psycopg2.connect(empty_url, application_name=f"lineage-load:{run}")
+    load = psycopg2.connect(own_url, application_name=f"lineage-load:{run}")
     with load.cursor() as cursor:
         cursor.execute(f"SELECT 1 FROM lineage.runs WHERE id = '{run}' FOR SHARE")
-    with Store.open(empty_url) as store:
+    with Store.open(own_url) as store:
         assert store.run(run).status == "failed"
 
 
@@ -310,24 +310,24 @@ def test_loading_and_uploading_begin_one_transaction(store: Store, begin: Callab
     assert "already a transaction in progress" not in said
 
 
-def test_a_table_that_the_server_is_vacuuming_is_dropped(empty_url: str) -> None:
+def test_a_table_that_the_server_is_vacuuming_is_dropped(own_url: str) -> None:
     """PostgreSQL has its own vacuuming give way to who waits for the table for longer than its deadlock_timeout."""
-    with Store.open(empty_url) as store:
+    with Store.open(own_url) as store:
         run = store.begin_run(RunRecord(pipeline="vacuumed"))
         made = store.create_materialization(run, "m", "segment", COLUMNS)
         made.loader().load(0, 0, iter([pa.record_batch({"a": pa.array(range(100_000), pa.int32())})]))
         store.publish_run(run)
         slowly = "autovacuum_vacuum_cost_delay = 100, autovacuum_vacuum_cost_limit = 1, autovacuum_vacuum_insert_threshold = 1"
-        sql(empty_url, f"ALTER TABLE {made.table} SET ({slowly}, autovacuum_vacuum_insert_scale_factor = 0)")
-        sql(empty_url, "ALTER SYSTEM SET autovacuum_naptime = '1s'")
+        sql(own_url, f"ALTER TABLE {made.table} SET ({slowly}, autovacuum_vacuum_insert_scale_factor = 0)")
+        sql(own_url, "ALTER SYSTEM SET autovacuum_naptime = '1s'")
         try:
-            sql(empty_url, "SELECT pg_reload_conf()")
+            sql(own_url, "SELECT pg_reload_conf()")
             seen = f"SELECT 1 FROM pg_stat_progress_vacuum WHERE relid = '{made.table}'::regclass"
-            _until(lambda: bool(sql(empty_url, seen)))
+            _until(lambda: bool(sql(own_url, seen)))
             started = time.monotonic()
             store.drop_run(run)
             assert time.monotonic() - started < 10
         finally:
-            sql(empty_url, "ALTER SYSTEM RESET autovacuum_naptime")
-            sql(empty_url, "SELECT pg_reload_conf()")
-        assert tables(empty_url, made.table_name) == 0
+            sql(own_url, "ALTER SYSTEM RESET autovacuum_naptime")
+            sql(own_url, "SELECT pg_reload_conf()")
+        assert tables(own_url, made.table_name) == 0
