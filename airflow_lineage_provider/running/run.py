@@ -279,7 +279,7 @@ def prepare(spark: SparkSession, store: RunStore, request: Request, frame: DataF
     index = indexed_columns(request.index, plan, is_shared=request.shared_keys)
     unknown_costs: dict[int, SegmentCost] = {}
     costs = store.ask("reading what earlier runs cost", lambda opened: _costs(opened, request, plan), unknown_costs)
-    choices = choose(plan, request.strategy, _not_repeatable(plan, udfs), costs)
+    choices = choose(plan, request.strategy, _not_repeatable(plan, udfs), costs, captured=request.capture is not None)
     program = partial(
         programs, plan, identities, stored_segments(choices), frozenset(udfs), whole=request.strategy == "full_materialization"
     )

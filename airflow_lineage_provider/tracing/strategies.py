@@ -8,7 +8,8 @@
 ========================  =====================================================================================================
 
 A segment that cannot be made again (a limit, a random number, a UDF that nobody will find) is stored under every strategy, and
-so are the function operators below a stored segment: its rows point at theirs.
+so are the function operators below a stored segment: its rows point at theirs. Where lineage is to be captured ``auto`` stores the result
+whatever it costs: an index numbers its rows. (``rerun``, which is to store none, is refused with it.)
 """
 
 from __future__ import annotations
@@ -44,13 +45,21 @@ def needed_for_tracing(plan: SegmentedPlan) -> frozenset[int]:
 
 
 def choose(
-    plan: SegmentedPlan, strategy: str, not_repeatable: Set[int] = frozenset(), costs: Mapping[int, SegmentCost] | None = None
+    plan: SegmentedPlan,
+    strategy: str,
+    not_repeatable: Set[int] = frozenset(),
+    costs: Mapping[int, SegmentCost] | None = None,
+    *,
+    captured: bool = False,
 ) -> tuple[Choice, ...]:
-    """One choice a segment. ``not_repeatable`` are the function operators whose UDF a derivation could not call again."""
+    """One choice a segment. ``not_repeatable`` are the function operators whose UDF a derivation could not call again; ``captured``:
+    whether the lineage of the result's rows is to be captured."""
     because = {s.number: _own_reason(s, strategy, not_repeatable, costs or {}, s.number in plan.traceable) for s in plan.segments}
+    if captured and strategy == "auto":
+        because[0] = (True, "it is the result, whose rows the index that is captured numbers")
     stored = {number for number, (store, _) in because.items() if store}
     if strategy == "auto":
-        _leave_out_above(plan, stored, because)
+        _leave_out_above(plan, stored, because, frozenset({0} if captured else ()))
     for number in sorted(stored):
         for lower in _below(plan, number):
             if plan.segments[lower].functions and lower not in stored:
@@ -90,11 +99,11 @@ def _by_cost(cost: SegmentCost) -> tuple[bool, str]:
     return stores, compared + ("" if stores else ": made again when it is asked about")
 
 
-def _leave_out_above(plan: SegmentedPlan, stored: set[int], because: dict[int, tuple[bool, str]]) -> None:
-    """What stands on function operators that are not stored is not stored either: it is made again with them."""
+def _leave_out_above(plan: SegmentedPlan, stored: set[int], because: dict[int, tuple[bool, str]], kept: Set[int]) -> None:
+    """What stands on function operators that are not stored is not stored either, unless it is to be ``kept``: it is made again with them."""
     for segment in plan.segments:
         missing = [n for n in _below(plan, segment.number) if plan.segments[n].functions and n not in stored]
-        if segment.number in stored and missing and not segment.pinned:
+        if segment.number in stored - kept and missing and not segment.pinned:
             stored.discard(segment.number)
             because[segment.number] = (False, f"it is made again with segment {missing[0]}, which is not stored")
 
