@@ -54,8 +54,8 @@ def requested(
     captured = Capture.of(capture)
     if captured is not None and strategy == "rerun":
         raise InvalidCapture(
-            f"capture={shown(capture)} needs a run that stores its result: an index has numbers of its rows, and rows that are made again, as "
-            "of strategy 'rerun', come in another order: take function_materialization, full_materialization or auto"
+            f"capture={shown(capture)} needs a run that stores its result: an index has numbers of its rows, and rows that are made "
+            "again, as of strategy 'rerun', come in another order: take function_materialization, full_materialization or auto"
         )
     if index and strategy == "rerun":
         raise InvalidIndex(

@@ -23,9 +23,10 @@ class CapturedMap:
     """One index: for each row of a stored segment the rows of one of its inputs, or (forward) the other way round.
 
     ``segment`` is the stored segment's number (0 is the result), ``of`` its top operator, ``to`` the source table, or the stored segment; a
-    control is the right side of a difference, which has a say as a whole. ``encoding`` is how it is written, ``because`` why so;
-    ``edges`` are pairs of rows, ``bytes`` those that are written. ``shape`` is what the encoding hangs on: how many rows stand behind one,
-    how many one stands behind, how near they are (`capture.shape`); None of indexes of older releases.
+    control is the right side of a difference, which has a say as a whole. Where rows have sets of rows behind them in common (groups,
+    frames, partners), one index leads to the sets of a segment that is not stored, and others on from them. ``encoding`` is how it is
+    written, ``because`` why so; ``edges`` are pairs of rows, ``bytes`` those that are written. ``shape`` is what the encoding hangs on: how
+    many rows stand behind one, how many one stands behind, how near they are (`capture.shape`); None of indexes of older releases.
     """
 
     segment: int
@@ -130,9 +131,11 @@ def _map(one: RecordedMap, recorded: RecordedPlan) -> CapturedMap:
         "value": lambda: f"values of {recorded.sources[one.input].source.relation.name}",
         "segment": lambda: f"segment {one.input}",
         "control": lambda: f"control: segment {one.input}",
+        "set": lambda: f"sets of rows of segment {one.input}",
     }[one.side]()
+    of = operator_text(segments[one.segment].plan)
     return CapturedMap(
-        segment=one.segment, of=operator_text(segments[one.segment].plan), to=to, direction=one.direction,
+        segment=one.segment, of=of if one.of == "segment" else f"sets of rows of {of}", to=to, direction=one.direction,
         encoding=one.encoding, because=one.because, edges=one.edges, bytes=one.bytes, shape=one.shape,
     )  # fmt: skip
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from airflow_lineage_provider.capture.classes import Classes
 from airflow_lineage_provider.capture.csr import Csr, Edges, composed, csr
 from airflow_lineage_provider.capture.rids import Listed, RidSpace, counted
+from airflow_lineage_provider.capture.sets import FoundEdges
 from airflow_lineage_provider.capture.witnesses import BuildingWitnesses
 from airflow_lineage_provider.capture.writing import BuiltIndex, Counts, RowSetKey, Writer
 from airflow_lineage_provider.errors import IndexTooLarge
@@ -18,12 +19,15 @@ from airflow_lineage_provider.tracing.maps import distinct_rows
 from airflow_lineage_provider.tracing.reserved import TAG
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pyarrow as pa
 
     from airflow_lineage_provider.capture.csr import Numbers
+    from airflow_lineage_provider.capture.sets import SetTargets
     from airflow_lineage_provider.capture.wanted import CaptureTable, Cube
     from airflow_lineage_provider.plan.lineage_keys import InputIdentity
-    from airflow_lineage_provider.tracing.trace import Step
+    from airflow_lineage_provider.tracing.trace import Step, StepOf
     from airflow_lineage_provider.tracing.witnesses import FoundWitnesses
     from airflow_lineage_provider.words import CaptureDirection
 
@@ -66,11 +70,11 @@ class Building:
     most: int
     wanted: frozenset[int] | None = None
     leads_to: Mapping[int, frozenset[int]] = field(default_factory=dict)
-    _asked: dict[tuple[int, RowSetKey], list[Numbers]] = field(default_factory=dict)
-    _keys: dict[tuple[int, RowSetKey], list[pa.Table]] = field(default_factory=dict)
+    _found: FoundEdges = field(default_factory=FoundEdges)
     _outputs: dict[int, pa.Table] = field(default_factory=dict)
     _met: dict[int, set[int]] = field(default_factory=dict)
     _pruned: dict[int, set[int]] = field(default_factory=dict)
+    _above: dict[int, set[int]] = field(default_factory=dict)
     _witnesses: BuildingWitnesses | None = None
     _edges: int = 0
 
@@ -78,6 +82,15 @@ class Building:
         """All rows of a stored segment, by their numbers (``key_0``), about which the steps that follow are."""
         self._outputs[segment] = numbers
         self._met[segment] = set()
+
+    def begin_sets(self, segment: int) -> Iterator[SetTargets]:
+        """The sets of a segment that rows of others go back to, about which the steps that follow are."""
+        return self._found.begin(segment)
+
+    @property
+    def pending(self) -> set[int]:
+        """The segments to whose sets rows go back that were not asked about yet."""
+        return self._found.pending
 
     def rows(self, segment: int) -> pa.Table:
         """All rows of a segment that was begun, by their numbers."""
@@ -87,20 +100,25 @@ class Building:
     def begun(self) -> set[int]:
         return set(self._outputs)
 
-    def add(self, segment: int, first: int, step: Step) -> None:
-        """What was found behind some rows of a segment, whose tags count from the row ``first`` on.
+    def add(self, segment: int, first: int, step: Step, of: StepOf = "rows") -> None:
+        """What was found behind some rows of a segment (or sets of one), whose tags count from the row ``first`` on.
 
         :raises IndexTooLarge: there is more than may be.
         """
-        self._met[segment].update(step.met)
+        node: RowSetKey = ("segment" if of == "rows" else "set", segment)
+        self._meet(node, step.met)
         for number, rows in step.sources.items():
-            if self._is_wanted(segment, frozenset({number})):
-                self._add(segment, ("source", number), first, rows)
+            if self._is_wanted(node, frozenset({number})):
+                self._add(node, ("source", number), first, rows)
         for number, rows in step.segments.items():
-            if self._is_wanted(segment, self.leads_to.get(number, frozenset())):
-                self._add(segment, ("segment", number), first, rows)
+            if self._is_wanted(node, self.leads_to.get(number, frozenset())):
+                self._add(node, ("segment", number), first, rows)
+        own: tuple[tuple[StepOf, Mapping[int, pa.Table]], ...] = (("sets", step.links), ("groups", step.groups))
+        for found_by, tables in own:
+            for number, rows in tables.items():
+                self._go_on(node, number, found_by, first, rows)
         for number, tags in step.controls.items():
-            self._controlled(segment, number, first, tags)
+            self._controlled(node, number, first, tags)
         self._check_size(f"between segment {segment} and what stands behind it")
 
     def add_witnesses(self, first: int, found: FoundWitnesses) -> None:
@@ -131,27 +149,42 @@ class Building:
         found = next((counts for key, counts in self.counts.items() if key == (kind, number)), None)
         return None if found is None else sum(rows for _, rows in found[1])
 
-    def _is_wanted(self, segment: int, leaves: frozenset[int]) -> bool:
+    def _stored(self, node: RowSetKey) -> set[int]:
+        """The stored segments whose rows go back to a row set: itself, or those above sets."""
+        return {node[1]} if node[0] == "segment" else self._above.get(node[1], set())
+
+    def _meet(self, node: RowSetKey, met: Sequence[int]) -> None:
+        for segment in self._stored(node):
+            self._met[segment].update(met)
+
+    def _is_wanted(self, node: RowSetKey, leaves: frozenset[int]) -> bool:
         """Whether any of the source leaves behind an input is; what is left out is remembered."""
         if self.wanted is None or leaves & self.wanted:
             return True
-        self._pruned.setdefault(segment, set()).update(leaves)
+        for segment in self._stored(node):
+            self._pruned.setdefault(segment, set()).update(leaves)
         return False
 
-    def _add(self, segment: int, to: RowSetKey, first: int, rows: pa.Table) -> None:
+    def _add(self, node: RowSetKey, to: RowSetKey, first: int, rows: pa.Table) -> None:
         names = [f"key_{at}" for at in range(rows.num_columns - 1)]
-        self._asked.setdefault((segment, to), []).append(_numbers(rows, 0) + first)
-        self._keys.setdefault((segment, to), []).append(rows.drop_columns([TAG]).rename_columns(names))
+        self._found.add((node, to), _numbers(rows, 0) + first, rows.drop_columns([TAG]).rename_columns(names))
         self._edges += rows.num_rows
 
-    def _controlled(self, segment: int, number: int, first: int, tags: Sequence[int]) -> None:
+    def _go_on(self, node: RowSetKey, number: int, of: StepOf, first: int, rows: pa.Table) -> None:
+        """Rows go back to sets of a segment, which are found by these."""
+        if not rows.num_rows:
+            return
+        self._above.setdefault(number, set()).update(self._stored(node))
+        self._found.met(number, of, node, _numbers(rows, 0) + first, rows.drop_columns([rows.column_names[0]]))
+
+    def _controlled(self, node: RowSetKey, number: int, first: int, tags: Sequence[int]) -> None:
         import numpy as np
 
-        self._asked.setdefault((segment, ("control", number)), []).append(np.array(tags, np.int64) + first)
+        self._found.add((node, ("control", number)), np.array(tags, np.int64) + first)
 
     def reached(self) -> set[int]:
         """The stored segments whose rows stand behind rows of others."""
-        return {number for _, (side, number) in self._keys if side == "segment"}
+        return {number for _, (side, number) in self._found.keys if side == "segment"}
 
     def indexes(
         self,
@@ -165,27 +198,30 @@ class Building:
 
         :raises IndexTooLarge: the rows behind a segment's are in more classes than there may be pairs.
         """
+        self._found.compose()
         spaces = {key: self._space(key) for key in self._row_sets()}
+        self._found.order(spaces)
         built = Writer()
         by_value = _by_value(divided)
         for key, space in spaces.items():
             if key not in by_value:
-                built.add_space(key, space, self.counts.get(key))
+                built.add_space(key, space, self._counts(key))
         classes = self._divide(divided, spaces, built) if divided is not None else {}
-        for (segment, to), asked in self._asked.items():
-            edges, others = self._edges_of(segment, to, asked, spaces)
+        for (node, to), asked in self._found.asked.items():
+            edges, others = self._edges_of(node, to, asked, spaces)
             one = classes.get(to[1], Classes()) if to[0] == "source" else Classes()
-            kept = one.kept(edges)
+            kept, because = one.kept(edges), self._found.kept.get(to[1], "") if to[0] == "set" else ""
             if to in by_value:
                 # Of its rows it is as if nothing had been captured.
-                self._pruned.setdefault(segment, set()).add(to[1])
+                for segment in self._stored(node):
+                    self._pruned.setdefault(segment, set()).add(to[1])
                 kept, others = one.grouped(kept)
                 to, one = ("value", to[1]), Classes()
             if directions != "forward" or to[0] == "control":
-                self._check_classes(segment, kept.rows * one.number)
-                built.add_map(segment, to, "backward", one.divided(kept), others, one.number)
+                self._check_classes(node, kept.rows, one.number)
+                built.add_map(node, to, "backward", one.divided(kept), others, one.number, because)
             if directions != "backward" and to[0] != "control":
-                built.add_map(segment, to, "forward", kept.inverse(others), kept.rows)
+                built.add_map(node, to, "forward", kept.inverse(others), kept.rows, because=because)
         if self._witnesses is not None:
             result, sources = spaces["segment", 0], {number: one for (side, number), one in spaces.items() if side == "source"}
             built.add_witnesses(self._witnesses.numbered(result.rids(self._outputs[0]), result.rows, sources))
@@ -200,31 +236,31 @@ class Building:
             classes[leaf] = divided.classes(leaf, spaces["source", leaf], self._behind_any(leaf, spaces))
             built.add_classes(leaf, classes[leaf], table)
             if table.cube:
-                edges = classes[leaf].kept(self._down_to(0, leaf, spaces))
+                edges = classes[leaf].kept(self._down_to(("segment", 0), leaf, spaces))
                 for cube in table.cube:
                     built.add_cube(leaf, cube, edges, partial(divided.cells, leaf, cube))
         return classes
 
-    def _down_to(self, segment: int, leaf: int, spaces: Mapping[RowSetKey, RidSpace]) -> Csr:
-        """The edges from a segment's rows to the rows of a source leaf behind them, through other segments, too."""
+    def _down_to(self, node: RowSetKey, leaf: int, spaces: Mapping[RowSetKey, RidSpace]) -> Csr:
+        """The edges from a row set's rows to the rows of a source leaf behind them, through other segments and sets, too."""
         import numpy as np
 
         rows, rids = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-        for (of, to), asked in self._asked.items():
-            if of != segment or to[0] == "control" or (to[0] == "source" and to[1] != leaf):
+        for (of, to), asked in self._found.asked.items():
+            if of != node or to[0] == "control" or (to[0] == "source" and to[1] != leaf):
                 continue
-            edges, _ = self._edges_of(segment, to, asked, spaces)
-            edges = edges if to[0] == "source" else composed(edges, self._down_to(to[1], leaf, spaces))
+            edges, _ = self._edges_of(node, to, asked, spaces)
+            edges = edges if to[0] == "source" else composed(edges, self._down_to(to, leaf, spaces))
             rows.append(np.repeat(np.arange(edges.rows), edges.degrees))
             rids.append(edges.rids)
         found = Edges(np.concatenate(rows), np.concatenate(rids))
-        return csr(found, spaces["segment", segment].rows, spaces["source", leaf].rows)
+        return csr(found, spaces[node].rows, spaces["source", leaf].rows)
 
-    def _check_classes(self, segment: int, rows: int) -> None:
-        if rows > max(self.most, self._outputs[segment].num_rows):
+    def _check_classes(self, node: RowSetKey, rows: int, classes: int) -> None:
+        if rows * classes > max(self.most, rows):
             raise IndexTooLarge(
-                f"the rows of segment {segment} times the values of partition_by are {rows:,}, more than {self.most:,}: partition by fewer "
-                "values (a year in place of a day), or raise AIRFLOW_LINEAGE_CAPTURE_LIMIT"
+                f"the rows of segment {node[1]} times the values of partition_by are {rows * classes:,}, more than {self.most:,}: "
+                "partition by fewer values (a year in place of a day), or raise AIRFLOW_LINEAGE_CAPTURE_LIMIT"
             )
 
     def _behind_any(self, leaf: int, spaces: Mapping[RowSetKey, RidSpace]) -> Numbers:
@@ -233,36 +269,43 @@ class Building:
 
         space = spaces["source", leaf]
         there = np.zeros(space.rows, bool)
-        for (_, to), parts in self._keys.items():
+        for (_, to), parts in self._found.keys.items():
             for part in parts if to == ("source", leaf) else ():
                 there[space.rids(part)] = True
         return np.flatnonzero(there)
 
     def _row_sets(self) -> list[RowSetKey]:
         outputs: list[RowSetKey] = [("segment", number) for number in self._outputs]
-        return list(dict.fromkeys([*outputs, *(to for _, to in self._keys)]))
+        return list(dict.fromkeys([*outputs, *(to for _, to in self._found.keys)]))
+
+    def _counts(self, key: RowSetKey) -> Counts | None:
+        return ("numbered", [(0, self._found.sets[key[1]])]) if key[0] == "set" else self.counts.get(key)
 
     def _space(self, key: RowSetKey) -> RidSpace:
         """Rows are counted by parts where that numbers all of them; else they are listed."""
         import pyarrow as pa
 
+        counts = self._counts(key)
+        if key[0] == "set" and counts is not None:
+            return counted(*counts)
         own = [self._outputs[key[1]]] if key[0] == "segment" and key[1] in self._outputs else []
-        found = pa.concat_tables([*own, *(part for (_, to), parts in self._keys.items() if to == key for part in parts)])
-        if key in self.counts:
-            space = counted(*self.counts[key])
+        found = pa.concat_tables([*own, *(part for (_, to), parts in self._found.keys.items() if to == key for part in parts)])
+        if counts is not None:
+            space = counted(*counts)
             if not (space.rids(found) < 0).any() and (not own or space.rows == own[0].num_rows):
                 return space
         return Listed(distinct_rows(found))
 
-    def _edges_of(self, segment: int, to: RowSetKey, asked: list[Numbers], spaces: Mapping[RowSetKey, RidSpace]) -> tuple[Csr, int]:
+    def _edges_of(self, node: RowSetKey, to: RowSetKey, asked: list[Numbers], spaces: Mapping[RowSetKey, RidSpace]) -> tuple[Csr, int]:
         import numpy as np
         import pyarrow as pa
 
-        output = spaces["segment", segment]
-        rows = output.rids(self._outputs[segment])[np.concatenate(asked)]
+        output, rows = spaces[node], np.concatenate(asked)
+        if node[0] == "segment":
+            rows = output.rids(self._outputs[node[1]])[rows]
         if to[0] == "control":
             return csr(Edges(rows, np.zeros(len(rows), np.int64)), output.rows, 1), 1
-        rids = spaces[to].rids(pa.concat_tables(self._keys[segment, to]))
+        rids = spaces[to].rids(pa.concat_tables(self._found.keys[node, to]))
         return csr(Edges(rows, rids), output.rows, spaces[to].rows), spaces[to].rows
 
 

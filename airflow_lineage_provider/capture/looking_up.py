@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from airflow_lineage_provider.capture.csr import Edges
+from airflow_lineage_provider.capture.csr import Edges, csr
 from airflow_lineage_provider.capture.encodings import ENCODINGS
 from airflow_lineage_provider.capture.recorded import Direction, RecordedClasses, RecordedCube, RecordedIndex, RecordedMap, Side
 from airflow_lineage_provider.capture.rids import Listed, RidSpace, counted
@@ -26,6 +26,8 @@ Fetch = Callable[[int, Sequence[int]], Mapping[int, "pa.Array"]]
 """Parts of the index of a number, as they were written (`encodings.written.from_bytes`), by their numbers."""
 Tagged: TypeAlias = "tuple[Numbers, Numbers]"
 """Tags, and for each the number of a row that answers to it."""
+Node: TypeAlias = tuple[Side, int]
+"""A row set: a stored segment's, a source leaf's, or the sets of a segment (`capture.sets`)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +41,7 @@ class LookedUpLineage:
     index: RecordedIndex
     fetch: Fetch
     within: Mapping[int, Numbers | None] = field(default_factory=dict)
-    _spaces: dict[tuple[Side, int], RidSpace] = field(default_factory=dict)
+    _spaces: dict[Node, RidSpace] = field(default_factory=dict)
 
     @property
     def pruned(self) -> frozenset[int]:
@@ -91,26 +93,43 @@ class LookedUpLineage:
 
         :raises RecordDamaged: a part is missing, or cannot be what was written.
         """
-        import numpy as np
-
-        leads_to = {one.input for one in self.index.maps if one.segment == segment and one.side == "source"}
-        left_out = {*self.index.pruned.get(str(segment), ()), *(leads_to & self._left_out)}
+        left_out = {*self.index.pruned.get(str(segment), ()), *(self._leads_to(("segment", segment)) & self._left_out)}
         if str(segment) not in self.index.met or (left_out and (wanted is None or not wanted.isdisjoint(left_out))):
             return None
-        maps = [one for one in self.maps(segment, "backward") if one.side != "value"]
         rids = self.space("segment", segment).rids(target.select([1]).rename_columns(["key_0"]))
-        tags = _numbers(target, 0)
-        found: dict[Side, dict[int, pa.Table]] = {"source": {}, "segment": {}}
-        controls: dict[int, tuple[int, ...]] = {}
-        for one in maps:
-            edges = self.edges(one, rids, "backward")
-            if one.side == "control":
-                controls[one.input] = tuple(np.unique(tags[edges.asked]).tolist())
-            elif len(edges.rid):
-                found[one.side][one.input] = self._tagged(one.side, one.input, tags, edges)
-        controls = {number: own for number, own in controls.items() if own}
+        found, used = self._behind(("segment", segment), _numbers(target, 0), rids)
+        controls = {number: tuple(sorted({*tags.tolist()})) for (side, number), (tags, _) in found.items() if side == "control"}
+        sources, segments = (
+            {number: self._tagged(side, number, *pairs) for (side, number), pairs in found.items() if side == kind}
+            for kind in ("source", "segment")
+        )
         met = self.index.met[str(segment)]
-        return Step(sources=found["source"], segments=found["segment"], controls=controls, met=met), self.names(maps, "backward")
+        return Step(sources=sources, segments=segments, controls=controls, met=met), self.names(used, "backward")
+
+    def _behind(self, start: Node, tags: Numbers, rids: Numbers) -> tuple[dict[Node, Tagged], list[RecordedMap]]:
+        """What stands behind rows, down to stored segments and sources, by way of sets of rows; and the indexes that were asked."""
+        found: dict[Node, list[Tagged]] = {}
+        waiting, used = {start: [(tags, rids)]}, list[RecordedMap]()
+        while waiting:
+            # What stands behind a set has greater numbers.
+            node = min(waiting, key=lambda one: one[1])
+            asked = waiting.pop(node)
+            tags, rids = asked[0] if node == start else _once(asked)
+            for one in (each for each in self.maps(node, "backward") if each.side != "value"):
+                edges, to = self.edges(one, rids, "backward"), (one.side, one.input)
+                used.append(one)
+                if not len(edges.rid):
+                    continue
+                pairs = (tags[edges.asked], edges.rid)
+                (waiting if one.side == "set" else found).setdefault(to, []).append(pairs)
+        is_direct = not any(one.side == "set" for one in used)
+        return {to: pairs[0] if is_direct else _once(pairs) for to, pairs in found.items()}, used
+
+    def _leads_to(self, node: Node) -> set[int]:
+        """The source leaves behind a row set, down to stored segments."""
+        own = [one for one in self.index.maps if one.node == node]
+        below = (self._leads_to(("set", number)) for number in {one.input for one in own if one.side == "set"})
+        return {one.input for one in own if one.side == "source"}.union(*below)
 
     def descendants(self, rows: Rows, output: RowSet) -> tuple[pa.Table, str] | None:
         """Tag and number of the rows of a stored segment that descend from rows of a source.
@@ -127,18 +146,21 @@ class LookedUpLineage:
             return None
         return self.down(self._start(rows), wanted)
 
-    def down(self, found: dict[tuple[Side, int], list[Tagged]], wanted: int) -> tuple[pa.Table, str]:
+    def down(self, found: dict[Node, list[Tagged]], wanted: int) -> tuple[pa.Table, str]:
         """Tag and number of the rows of a stored segment that descend from rows (or values) whose tags and rids were found.
 
         :raises RecordDamaged: as `step`.
         """
         used = []
-        for segment in sorted({int(one) for one in self.index.met}, reverse=True):
-            for one in (each for each in self.maps(segment, "forward") if each.side != "control"):
+        # The greatest number first, and its sets before its rows, which go back to them.
+        for node in sorted({one.node for one in self.index.maps}, key=lambda each: (each[1], each[0] == "set"), reverse=True):
+            for one in (each for each in self.maps(node, "forward") if each.side != "control"):
                 for tags, rids in found.get((one.side, one.input), ()):
                     edges = self.edges(one, rids, "forward")
-                    found.setdefault(("segment", segment), []).append((tags[edges.asked], edges.rid))
+                    found.setdefault(node, []).append((tags[edges.asked], edges.rid))
                     used.append(one)
+            if node[0] == "set" and node in found:
+                found[node] = [_once(found[node])]  # that many ways lead to
         return self._numbered(wanted, found.get(("segment", wanted), [])), self.names(used, "forward")
 
     def _are_left_out(self, rows: Rows) -> bool:
@@ -150,9 +172,9 @@ class LookedUpLineage:
                     return True
         return False
 
-    def maps(self, segment: int, direction: Direction) -> list[RecordedMap]:
-        """One index for each input of a segment: that of this direction, or the one of the other, which has the same pairs."""
-        own = [one for one in self.index.maps if one.segment == segment]
+    def maps(self, node: Node, direction: Direction) -> list[RecordedMap]:
+        """One index for each input of a segment, or of sets: that of this direction, or the one of the other, which has the same pairs."""
+        own = [one for one in self.index.maps if one.node == node]
         by_input = {(one.side, one.input): one for one in sorted(own, key=lambda each: each.direction == direction)}
         return list(by_input.values())
 
@@ -161,8 +183,8 @@ class LookedUpLineage:
         """Whether what stands behind is captured down to the sources."""
         return {one.input for one in self.index.maps if one.side == "segment"} <= {int(one) for one in self.index.met}
 
-    def _start(self, rows: Rows) -> dict[tuple[Side, int], list[Tagged]]:
-        found: dict[tuple[Side, int], list[Tagged]] = {}
+    def _start(self, rows: Rows) -> dict[Node, list[Tagged]]:
+        found: dict[Node, list[Tagged]] = {}
         tags, keys = _numbers(rows.keys, 0), rows.keys.drop_columns([TAG])
         for number in rows.of.numbers:
             if any((one.side, one.input) == (rows.of.kind, number) for one in self.index.maps):
@@ -178,17 +200,17 @@ class LookedUpLineage:
         rids = np.concatenate([np.empty(0, np.int64), *(one for _, one in found)])
         return distinct_rows(self.space("segment", segment).keys(rids).add_column(0, TAG, pa.array(tags)))
 
-    def _tagged(self, side: Side, number: int, tags: Numbers, edges: Edges) -> pa.Table:
+    def _tagged(self, side: Side, number: int, tags: Numbers, rids: Numbers) -> pa.Table:
         import pyarrow as pa
 
-        return self.space(side, number).keys(edges.rid).add_column(0, TAG, pa.array(tags[edges.asked]))
+        return self.space(side, number).keys(rids).add_column(0, TAG, pa.array(tags))
 
     def edges(self, one: RecordedMap, rids: Numbers, direction: Direction) -> Edges:
         """The edges of rows; ``rids`` may be -1, of rows that the index knows nothing of: nothing."""
         encoding = ENCODINGS.get(one.encoding)
         if encoding is None:
             raise RecordDamaged(f"captured lineage is written as {one.encoding!r}, which this release does not know: capture it again")
-        ends = [self.space("segment", one.segment).rows, 1 if one.side == "control" else self.space(one.side, one.input).rows]
+        ends = [self.space(*one.node).rows, 1 if one.side == "control" else self.space(one.side, one.input).rows]
         rows, others = ends if one.direction == "backward" else reversed(ends)
         if one.direction != direction:
             edges, most = self._turned(one, encoding, rids, others), rows
@@ -272,6 +294,15 @@ class LookedUpLineage:
                 made = Listed(pa.Table.from_struct_array(self.parts(recorded.keys, [0])[0]))
             self._spaces[side, number] = made
         return self._spaces[side, number]
+
+
+def _once(found: Sequence[Tagged]) -> Tagged:
+    """Each pair of tag and number once."""
+    import numpy as np
+
+    tags, rids = (np.concatenate(each) for each in zip(*found, strict=True))
+    made = csr(Edges(tags, rids), int(tags.max(initial=-1)) + 1, int(rids.max(initial=-1)) + 1)
+    return np.repeat(np.arange(made.rows), made.degrees), made.rids
 
 
 def _numbers(rows: pa.Table, at: int) -> Numbers:

@@ -14,7 +14,7 @@ from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.words import Subqueries
 
 Direction = Literal["backward", "forward"]
-Side = Literal["segment", "source", "control", "value"]
+Side = Literal["segment", "source", "control", "value", "set"]
 
 ROWS_OF_A_PART = 65_536
 """An index is written in parts of so many rows at most."""
@@ -28,7 +28,7 @@ BEGUN = "it was begun and has not finished: it is still going on, or its process
 class RecordedSpace:
     """How the rows of a row set are numbered (`rids`).
 
-    :ivar side: ``segment``, ``source`` or ``value``. :ivar number: of the stored segment, or of the source leaf.
+    :ivar side: ``segment``, ``source``, ``value`` or ``set``. :ivar number: of the segment, or of the source leaf.
     :ivar kind: ``numbered``, ``in_files`` or ``listed``; the keys that are listed stand in the part ``keys`` of the index.
     :ivar parts: partitions, or hashes of files, each with the number of its rows, in the order in which they are numbered.
     """
@@ -45,9 +45,11 @@ class RecordedSpace:
 class RecordedMap:
     """One index: from the rows of a stored segment to rows of one of its inputs, or (forward) the other way round.
 
-    :ivar number: of the index within its run. :ivar segment: the stored segment's.
-    :ivar side, input: the input: a stored segment, a source leaf, the segment whose difference or existence test is a control, or the
-        source leaf whose values are kept in place of its rows (`RecordedClasses.granularity`).
+    :ivar number: of the index within its run. :ivar segment: the stored segment's, or that of the sets.
+    :ivar side, input: the input: a stored segment, a source leaf, the segment whose difference or existence test is a control, the
+        source leaf whose values are kept in place of its rows (`RecordedClasses.granularity`), or the segment whose sets of rows are
+        numbered though it is not stored (`capture.sets`).
+    :ivar of: whether it leads from the rows of a stored segment, or from sets of rows.
     :ivar encoding, because: how it is written (`encodings`), and why. :ivar edges: how many pairs of rows it has.
     :ivar bytes: as it is written. :ivar parts: how many.
     :ivar starts: the row that each part begins with; of indexes of older releases none is told, and each part has `ROWS_OF_A_PART`.
@@ -69,6 +71,12 @@ class RecordedMap:
     starts: tuple[int, ...] = ()
     shape: Shape | None = None
     classes: int = 1
+    of: Literal["segment", "set"] = "segment"
+
+    @property
+    def node(self) -> tuple[Side, int]:
+        """What the index is of."""
+        return self.of, self.segment
 
     @property
     def begins(self) -> Sequence[int]:

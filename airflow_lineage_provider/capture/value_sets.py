@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from airflow_lineage_provider.capture.looking_up import LookedUpLineage, Tagged
-from airflow_lineage_provider.capture.recorded import RecordedClasses, RecordedMap, Side
+from airflow_lineage_provider.capture.looking_up import LookedUpLineage, Node, Tagged
+from airflow_lineage_provider.capture.recorded import RecordedClasses, RecordedMap
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -61,31 +61,33 @@ class ValueSets:
         index = self.lineage.index
         if "0" not in index.met or not self.lineage.is_complete:
             return None
-        reached = {0: [self.lineage.space("segment", 0).rids(pa.table({"key_0": pa.array(rows, pa.int64())}))]}
+        reached: dict[Node, list[Numbers]] = {
+            ("segment", 0): [self.lineage.space("segment", 0).rids(pa.table({"key_0": pa.array(rows, pa.int64())}))]
+        }
         found, used, met = [np.empty(0, np.int64)], list[RecordedMap](), set[int]()
         # What stands behind a segment has greater numbers.
-        for segment in sorted(self._leading):
-            rids = np.unique(np.concatenate(reached[segment])) if segment in reached else np.empty(0, np.int64)
-            met.update(index.met[str(segment)] if len(rids) else ())
-            for one in self._maps(segment) if len(rids) else ():
-                into = found if one.side == "value" else reached.setdefault(one.input, [])
+        for node in sorted(self._leading, key=lambda each: (each[1], each[0] == "set")):
+            rids = np.unique(np.concatenate(reached[node])) if node in reached else np.empty(0, np.int64)
+            met.update(index.met[str(node[1])] if len(rids) and node[0] == "segment" else ())
+            for one in self._maps(node) if len(rids) else ():
+                into = found if one.side == "value" else reached.setdefault((one.side, one.input), [])
                 into.append(self.lineage.edges(one, rids, "backward").rid)
                 used.append(one)
         return FoundValues(np.unique(np.concatenate(found)), self.lineage.names(used, "backward"), frozenset(met))
 
-    def _maps(self, segment: int) -> Iterator[RecordedMap]:
-        """The indexes of a segment that lead to the values."""
-        for one in self.lineage.maps(segment, "backward"):
-            if (one.side, one.input) == ("value", self.kept.leaf) or (one.side == "segment" and one.input in self._leading):
+    def _maps(self, node: Node) -> Iterator[RecordedMap]:
+        """The indexes of a segment, or of sets, that lead to the values."""
+        for one in self.lineage.maps(node, "backward"):
+            if (one.side, one.input) == ("value", self.kept.leaf) or (one.side, one.input) in self._leading:
                 yield one
 
     @cached_property
-    def _leading(self) -> frozenset[int]:
-        """The segments that lead to the values, maybe through others."""
-        found: set[int] = set()
-        for one in sorted(self.lineage.index.maps, key=lambda each: -each.segment):
-            if (one.side, one.input) == ("value", self.kept.leaf) or (one.side == "segment" and one.input in found):
-                found.add(one.segment)
+    def _leading(self) -> frozenset[Node]:
+        """The segments, and sets of rows, that lead to the values, maybe through others."""
+        found: set[Node] = set()
+        for one in sorted(self.lineage.index.maps, key=lambda each: (each.segment, each.of == "set"), reverse=True):
+            if (one.side, one.input) == ("value", self.kept.leaf) or (one.side, one.input) in found:
+                found.add(one.node)
         return frozenset(found)
 
 
@@ -100,6 +102,6 @@ def descendants_of_values(chosen: Mapping[int, Numbers], lineage: LookedUpLineag
 
     if "0" not in lineage.index.met or not lineage.is_complete:
         return None
-    found: dict[tuple[Side, int], list[Tagged]] = {("value", leaf): [(np.zeros(len(one), np.int64), one)] for leaf, one in chosen.items()}
+    found: dict[Node, list[Tagged]] = {("value", leaf): [(np.zeros(len(one), np.int64), one)] for leaf, one in chosen.items()}
     rows, name = lineage.down(found, 0)
     return np.sort(np.asarray(rows.column(1).to_numpy(), np.int64)), name

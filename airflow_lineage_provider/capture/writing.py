@@ -129,12 +129,14 @@ class Writer:
         count, places = int(found.indptr[-1]), tuple(found.rids)
         self.witnesses = RecordedWitnesses(number=number, places=places, starts=tuple(starts), count=count, bytes=self._bytes(number))
 
-    def add_map(self, segment: int, to: RowSetKey, direction: Direction, edges: Csr, others: int, classes: int = 1) -> None:
-        """One index, from rows to so many ``others``."""
+    def add_map(
+        self, node: RowSetKey, to: RowSetKey, direction: Direction, edges: Csr, others: int, classes: int = 1, because: str = ""
+    ) -> None:
+        """One index, from rows to so many ``others``; ``because``: why it leads to sets of rows."""
         starts, shape = _starts(edges), shape_of(edges, others)
         sliced = [edges.part(start, stop - start) for start, stop in pairwise([*starts, edges.rows])]
-        encoding, because = choose(sliced, others, shape)
-        number, (side, of) = len(self.maps), to
+        encoding, told = choose(sliced, others, shape)
+        number, (side, input), (of, segment) = len(self.maps), to, node
         written = [to_bytes(encoding.encode(part, others)) for part in sliced]
         self.parts += [(number, part, content) for part, content in enumerate(written)]
         self.maps.append(
@@ -142,16 +144,17 @@ class Writer:
                 number=number,
                 segment=segment,
                 side=side,
-                input=of,
+                input=input,
                 direction=direction,
                 encoding=encoding.name,
-                because=because,
+                because=f"{told}; {because}" if because else told,
                 edges=len(edges.rids),
                 bytes=sum(map(len, written)),
                 parts=len(written),
                 starts=tuple(starts),
                 shape=shape,
                 classes=classes,
+                of="set" if of == "set" else "segment",
             )
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.capture.build import too_large
@@ -11,6 +11,8 @@ from airflow_lineage_provider.tracing.reserved import TAG
 from airflow_lineage_provider.tracing.set_sizes import links_of, sets_of_rows, sizes_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     import pyarrow as pa
 
     from airflow_lineage_provider.capture.build import Building
@@ -27,57 +29,58 @@ _LINKS_AT_ONCE = 1_000_000
 """So many rows are asked at once by what their sets are found."""
 
 
-class TooManyAtOnce(Exception):
-    """A part of the rows goes back to more ``rows`` than may come at once."""
-
-    def __init__(self, rows: int) -> None:
-        super().__init__(rows)
-        self.rows = rows
-
-
 @dataclass
 class Counting:
-    """Counts the sets of rows behind those of a run's stored segments; ``rows`` are asked about at once now."""
+    """Counts the sets of rows behind those of a run's stored segments."""
 
     made: Derivation
     building: Building
-    rows: int = 1
-    _counted: set[int] = field(default_factory=set)
     _room: int = 0
 
-    def of_all(self, segment: int, numbers: pa.Array) -> Numbers | None:
-        """How many rows stand behind each row of a stored segment, as far as these go back to sets of rows; None where they are few.
+    def of_rows(self, segment: int, numbers: pa.Array, *, further: bool = False) -> Numbers | None:
+        """How many rows stand behind each row of a stored segment, where each is a group; None where they are few, or found by way of sets
+        that are counted by themselves (`of_sets`). With ``further`` what is behind these counts as well.
 
         :raises IndexTooLarge: they are more than there may be pairs.
         """
-        import numpy as np
         import pyarrow as pa
 
-        run, found = self.made.recorded.traced, np.zeros(len(numbers), np.int64)
-        self._counted, self._room = set(), self.building.most - self.building.edges
-        if not run.plan.segments[segment].aggregations and not any(one.kind == "link" for one in run.materialized[segment].inputs):
+        run = self.made.recorded.traced
+        is_linked = further and any(one.kind == "link" for one in run.materialized[segment].inputs)
+        if not run.plan.segments[segment].aggregations and not is_linked:
             return None
-        starts = range(0, len(numbers), _LINKS_AT_ONCE)
-        for first in starts:
+
+        def links(first: int) -> Mapping[int, pa.Table]:
             part = numbers.slice(first, _LINKS_AT_ONCE)
             target = pa.table({TAG: pa.array(range(first, first + len(part)), pa.int64()), "key_0": part})
-            for number, link in links_of(run, segment, target, self.made.executor).items():
-                self._counted.add(number)
-                for sizes in self._sizes(run.plan.segments[number], link, len(starts)):
+            found = links_of(run, segment, target, self.made.executor)
+            return {number: link for number, link in found.items() if further or number == segment}
+
+        return self._of_all(len(numbers), links)
+
+    def of_sets(self, segment: int, sets: pa.Table) -> Numbers | None:
+        """How many rows each of the sets of a segment has, given by what they are found by; None where they are few.
+
+        :raises IndexTooLarge: as `of_rows`.
+        """
+        import pyarrow as pa
+
+        def links(first: int) -> Mapping[int, pa.Table]:
+            part = sets.slice(first, _LINKS_AT_ONCE)
+            return {segment: part.add_column(0, TAG, pa.array(range(first, first + part.num_rows), pa.int64()))}
+
+        return self._of_all(sets.num_rows, links)
+
+    def _of_all(self, many: int, links: Callable[[int], Mapping[int, pa.Table]]) -> Numbers | None:
+        import numpy as np
+
+        found, starts = np.zeros(many, np.int64), range(0, many, _LINKS_AT_ONCE)
+        self._room = self.building.most - self.building.edges
+        for first in starts:
+            for number, link in links(first).items():
+                for sizes in self._sizes(self.made.recorded.plan.segments[number], link, len(starts)):
                     found[sizes.tags] += sizes.rows
         return found if found.any() else None
-
-    def check(self, segment: Segment, target: pa.Table) -> None:
-        """Sets of rows that are looked for next (`tracing.trace.Check`): those that have not been counted with all others.
-
-        :raises IndexTooLarge: as `of_all`. :raises TooManyAtOnce: fewer rows have to be asked about.
-        """
-        if segment.number in self._counted or not target.num_rows:
-            return
-        self._room = self.building.most - self.building.edges
-        total = sum(sizes.total for sizes in self._sizes(segment, target))
-        if total > _FEW and self.rows > 1:
-            raise TooManyAtOnce(total)
 
     def _sizes(self, segment: Segment, target: pa.Table, parts: int = 1) -> list[Sizes]:
         """The sizes of the sets that are not few, where these targets are one of so many ``parts``."""

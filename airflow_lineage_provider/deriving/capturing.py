@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from airflow_lineage_provider.capture.build import Building
 from airflow_lineage_provider.capture.recorded import RecordedClasses
 from airflow_lineage_provider.capture.wanted import CaptureTable
-from airflow_lineage_provider.deriving.capture_sizes import PAIRS_AT_ONCE, Counting, TooManyAtOnce, rows_at_once
+from airflow_lineage_provider.deriving.capture_sizes import PAIRS_AT_ONCE, Counting, rows_at_once
 from airflow_lineage_provider.deriving.classes import DividedRows
 from airflow_lineage_provider.deriving.derivation import derivation
 from airflow_lineage_provider.deriving.found_sets import FoundSets
@@ -34,6 +34,8 @@ from airflow_lineage_provider.tracing.trace import step
 from airflow_lineage_provider.tracing.witnesses import WitnessTracer
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from airflow_lineage_provider.capture.csr import Numbers
     from airflow_lineage_provider.capture.wanted import Capture
     from airflow_lineage_provider.capture.writing import BuiltIndex, Counts, RowSetKey
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.deriving.derivation import Derivation
     from airflow_lineage_provider.plan.segments import SegmentedPlan
     from airflow_lineage_provider.recording import RecordedSource
+    from airflow_lineage_provider.tracing.trace import StepOf
 
 log = logging.getLogger(__name__)
 
@@ -74,17 +77,19 @@ def _built(run: AskedRun, wanted: Capture, most: int, sets_alone: bool, with_run
     off = [leaf for leaf, one in (tables or {}).items() if one.is_off]
     leaves = None if tables is None else frozenset(tables) - {*off}
     building = Building(counts=_counts(run), most=most, wanted=leaves, leads_to=_leads_to(run.recorded.plan))
-    sizes: dict[int, Numbers | None] = {}
     with derivation(replace(run, subqueries=wanted.subqueries), TRUE) as made:
-        while waiting:
-            # The lowest number first: what stands behind its rows has greater ones.
-            segment = min(waiting)
+        while waiting or building.pending:
+            # The lowest number first: what stands behind its rows, or sets of them, has greater ones.
+            segment = min(waiting | building.pending)
             run.progress(f"capturing what stands behind segment {segment}")
-            engines |= set(_captured(made, segment, building, found, sizes))
+            if segment in waiting:
+                engines |= set(_rows_captured(made, segment, building, found))
+            else:
+                engines |= set(_sets_captured(made, segment, building, found))
             waiting = (waiting if sets_alone else building.reached()) - building.begun
         if wanted.witnesses:
             run.progress("capturing which source rows together made each row")
-            engines |= _witnesses(made, building, sizes.get(0))
+            engines |= _witnesses(made, building)
         in_parts = {leaf: one for leaf, one in (tables or {}).items() if one != CaptureTable() and not one.is_off}
         run.progress("writing indexes")
         captured, seconds, engine = datetime.now(UTC), time.perf_counter() - started, ", ".join(sorted(engines))
@@ -111,41 +116,55 @@ def _of_sets(run: AskedRun) -> set[int]:
     return sets & plan.traceable
 
 
-def _captured(made: Derivation, segment: int, building: Building, sets: FoundSets, sizes: dict[int, Numbers | None]) -> Iterator[str]:
-    """Find what stands behind all rows of a segment, part by part, in the ``sizes`` that are entered for them; who was asked."""
+def _rows_captured(made: Derivation, segment: int, building: Building, sets: FoundSets) -> Iterator[str]:
+    """Find what stands behind all rows of a stored segment; who was asked."""
     import pyarrow as pa
 
     stored = made.run.stored[made.recorded.materialized[segment].name]
     numbers = made.run.tables.first(stored, [ROW], None).column(0).combine_chunks().cast(pa.int64())
-    building.begin(segment, pa.table({"key_0": numbers}))
+    rows = pa.table({"key_0": numbers})
+    building.begin(segment, rows)
     counting, collected = Counting(made, building), sets.with_run.collected
     is_collected = collected is not None and segment in collected.carried
-    sizes[segment] = None if is_collected else counting.of_all(segment, numbers)
-    first, size = 0, _ROWS_AT_ONCE
-    while first < len(numbers):
-        part = numbers.slice(first, rows_at_once(sizes[segment], first, size))
-        target = pa.table({TAG: pa.array(range(len(part)), pa.int64()), "key_0": part})
-        counting.rows = len(part)
-        try:
-            found, queries = step(
-                made.recorded.traced, segment, target, made.executor, subqueries=made.run.subqueries, collected=collected,
-                check=counting.check,
-            )  # fmt: skip
-        except TooManyAtOnce as many:
-            size = max(1, min(len(part) // 2, len(part) * PAIRS_AT_ONCE // many.rows))
-            continue
-        building.add(segment, first, found)
+    sizes = None if is_collected else counting.of_rows(segment, numbers)
+    yield from _in_parts(counting, segment, "rows", rows, 0, sizes, sets)
+
+
+def _sets_captured(made: Derivation, segment: int, building: Building, sets: FoundSets) -> Iterator[str]:
+    """Find what stands behind the sets of rows of a segment that is not stored, which rows of others go back to; who was asked."""
+    for of, first, targets in building.begin_sets(segment):
+        counting = Counting(made, building)
+        sizes = counting.of_sets(segment, targets) if of == "sets" else None
+        yield from _in_parts(counting, segment, of, targets, first, sizes, sets)
+
+
+def _in_parts(
+    counting: Counting, segment: int, of: StepOf, targets: pa.Table, before: int, sizes: Numbers | None, sets: FoundSets
+) -> Iterator[str]:
+    """Ask about so many targets at once as there is memory for what is behind them, by the ``sizes`` that were counted; ``before``: the
+    number of the first."""
+    import pyarrow as pa
+
+    made, first, size = counting.made, 0, _ROWS_AT_ONCE
+    while first < targets.num_rows:
+        part = targets.slice(first, rows_at_once(sizes, first, size))
+        found, queries = step(
+            made.recorded.traced, segment, part.add_column(0, TAG, pa.array(range(part.num_rows), pa.int64())), made.executor, of,
+            subqueries=made.run.subqueries, collected=sets.with_run.collected,
+        )  # fmt: skip
+        counting.building.add(segment, before + first, found, of)
         sets.add(found, queries)
         yield from (query.engine for query in queries)
-        first += len(part)
-        size = _next_size(len(part), sum(query.rows for query in queries))
+        first += part.num_rows
+        size = _next_size(part.num_rows, sum(query.rows for query in queries))
 
 
-def _witnesses(made: Derivation, building: Building, sizes: Numbers | None) -> set[str]:
-    """Find which source rows together made each row of the result, part by part, by ``sizes`` of their sets; who was asked."""
+def _witnesses(made: Derivation, building: Building) -> set[str]:
+    """Find which source rows together made each row of the result, part by part, by the sizes of their sets; who was asked."""
     import pyarrow as pa
 
     numbers = building.rows(0).column(0).combine_chunks()
+    sizes = Counting(made, building).of_rows(0, numbers, further=True)
     tracer, first, size = WitnessTracer(run=made.recorded.traced, executor=made.executor), 0, _ROWS_AT_ONCE
     while first < len(numbers):
         part = numbers.slice(first, rows_at_once(sizes, first, size))

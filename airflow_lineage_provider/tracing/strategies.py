@@ -100,7 +100,7 @@ def _by_cost(cost: SegmentCost) -> tuple[bool, str]:
 
 
 def _leave_out_above(plan: SegmentedPlan, stored: set[int], because: dict[int, tuple[bool, str]], kept: Set[int]) -> None:
-    """What stands on function operators that are not stored is not stored either, unless it is to be ``kept``: it is made again with them."""
+    """What stands on function operators that are not stored is not stored either: it is made again with them. ``kept`` is, all the same."""
     for segment in plan.segments:
         missing = [n for n in _below(plan, segment.number) if plan.segments[n].functions and n not in stored]
         if segment.number in stored - kept and missing and not segment.pinned:

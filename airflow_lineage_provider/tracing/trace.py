@@ -7,10 +7,11 @@ pass over many targets still tells which source row stands behind which of them.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol
+from typing import Literal as OneOf
 
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.datatypes import to_arrow
@@ -37,8 +38,8 @@ INDEX = "index: "
 """What the name of the engine begins with where captured lineage has answered; what follows is how it is written."""
 COLLECTED = "spark, while the run was made"
 """The name of the engine where rows were collected with the values of their groups."""
-Check: TypeAlias = "Callable[[Segment, pa.Table], None]"
-"""Told of the sets of rows of a segment that are about to be looked for, by the targets of its link: tag and link attributes."""
+StepOf = OneOf["rows", "sets", "groups"]
+"""What a step is asked about: rows of a stored segment, sets of rows by what they are found by, or groups that a run made apart."""
 
 
 class Executor(Protocol):
@@ -52,8 +53,9 @@ class Executor(Protocol):
 class Step:
     """What stands behind rows of a stored segment, down to the next stored segments and sources.
 
-    ``sources``, ``segments`` and ``controls`` are as a `Trace` has them; ``met`` are the segments whose sets of rows were looked for on the
-    way, and ``sets`` how many rows were found in these, where they were not looked up.
+    ``sources``, ``segments`` and ``controls`` are as a `Trace` has them; ``met`` are the segments whose sets of rows are on the
+    way, and ``sets`` how many rows were found in these, where they were not looked up. ``links`` are sets of rows that were not gone into,
+    by segment: the tag, and what they are found by; ``groups`` groups that the run made apart, which have numbers.
     """
 
     sources: Mapping[int, pa.Table]
@@ -61,6 +63,8 @@ class Step:
     controls: Mapping[int, tuple[int, ...]]
     met: tuple[int, ...] = ()
     sets: Mapping[int, int] = field(default_factory=dict)
+    links: Mapping[int, pa.Table] = field(default_factory=dict)
+    groups: Mapping[int, pa.Table] = field(default_factory=dict)
 
 
 class Captured(Protocol):
@@ -172,7 +176,8 @@ def trace(
         if asked and (enumerate_differences or not _looked_up(segment, found, captured, wanted)):
             trace_rows(run, segment, found, executor, known)
         if segment.number in found.links and found.links[segment.number].num_rows:
-            _trace_link(run, segment, found, executor, known, enumerate_differences=enumerate_differences, subqueries=subqueries)
+            link = found.links[segment.number]
+            _trace_link(run, segment, link, found, executor, known, enumerate_differences=enumerate_differences, subqueries=subqueries)
     return found
 
 
@@ -181,31 +186,38 @@ def step(
     start: int,
     target: pa.Table,
     executor: Executor,
+    of: StepOf = "rows",
     *,
     subqueries: Subqueries = "partners",
     collected: Collected | None = None,
-    check: Check | None = None,
 ) -> tuple[Step, list[TracingQuery]]:
-    """What stands behind rows of a stored segment, as `trace` finds it, down to the next stored segments and sources.
+    """What stands behind rows of a stored segment, as `trace` finds it, down to the next stored segments and sources, and to sets of rows
+    of further segments, which are steps of their own: where many rows have a set in common, it is gone into once.
 
-    What was ``collected`` while the run was made is not looked for. ``check`` is told of sets of rows before they are, and may raise.
+    ``target`` has a tag and a number for each row; ``of`` sets those of `Step.links`, of groups those of `Step.groups`. What was
+    ``collected`` while the run was made is not looked for.
 
     :raises CollectedLost: it is not of these rows, or cannot be had any more.
     """
-    found = Trace(run=run)
-    found.segments[start] = target
-    for segment in run.plan.segments[start:]:
-        is_own = segment.number == start or segment.number not in run.materialized
-        if collected is not None and is_own and segment.number in found.segments and segment.number in collected.carried:
+    found, segment = Trace(run=run), run.plan.segments[start]
+    if of == "sets":
+        found.links[start] = target
+    else:
+        found.segments[start] = target
+        if collected is not None and start in collected.carried:
             _by_collected(segment, found, collected)
-        elif segment.number == start:
+        else:
             trace_rows(run, segment, found, executor, LookedUp())
-        if segment.number in found.links and found.links[segment.number].num_rows:
-            _trace_link(run, segment, found, executor, LookedUp(), enumerate_differences=False, subqueries=subqueries, check=check)
-    del found.segments[start]
-    found.segments = {number: rows for number, rows in found.segments.items() if number in run.materialized}
-    met = tuple(sorted(found.met))
-    return Step(sources=found.sources, segments=found.segments, controls=found.controls, met=met, sets=found.sets), found.queries
+        del found.segments[start]
+    # The rows of a stored aggregation are groups, one each.
+    own = found.links.pop(start, None) if of == "sets" or segment.aggregations else None
+    if own is not None and own.num_rows:
+        _trace_link(run, segment, own, found, executor, LookedUp(), enumerate_differences=False, subqueries=subqueries)
+    stored = {number: rows for number, rows in found.segments.items() if number in run.materialized}
+    groups = {number: rows for number, rows in found.segments.items() if number not in stored}
+    met = tuple(sorted(found.met | {*groups}))
+    made = Step(sources=found.sources, segments=stored, controls=found.controls, met=met, sets=found.sets, links=found.links, groups=groups)
+    return made, found.queries
 
 
 def _by_collected(segment: Segment, found: Trace, collected: Collected) -> None:
@@ -297,17 +309,15 @@ def leads_on(query: Annotated) -> bool:
 def _trace_link(
     run: TracedRun,
     segment: Segment,
+    target: pa.Table,
     found: Trace,
     executor: Executor,
     known: LookedUp,
     *,
     enumerate_differences: bool,
     subqueries: Subqueries,
-    check: Check | None = None,
 ) -> None:
-    target, stored = found.links[segment.number], run.materialized.get(segment.number)
-    if check is not None:
-        check(segment, target)
+    stored = run.materialized.get(segment.number)
     by_partners = subqueries == "partners" or not segment.has_partners
     for number, query in enumerate(link_queries(segment, run.context, stored, target) if by_partners else ()):
         if leads_on(query):

@@ -20,7 +20,8 @@ from airflow_lineage_provider.deriving.capture_sizes import Counting
 from airflow_lineage_provider.errors import IndexTooLarge
 from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.tracing import trace
-from airflow_lineage_provider.tracing.trace import Step
+from airflow_lineage_provider.tracing.trace import Step, StepOf
+from airflow_lineage_provider.words import Subqueries
 from tests.in_turn import sampled
 
 pytestmark = pytest.mark.spark
@@ -83,12 +84,12 @@ def pairs_of(run: Run) -> dict[str, list[tuple[int, str]]]:
 
 
 class Watched(Counting):
-    """What was counted of all rows of a segment."""
+    """What was counted of all rows that are groups, and of all sets."""
 
     seen: list[list[int]] = []  # noqa: RUF012
 
-    def of_all(self, segment: int, numbers: Any) -> Any:
-        found = super().of_all(segment, numbers)
+    def _of_all(self, many: int, links: Any) -> Any:
+        found = super()._of_all(many, links)
         if found is not None:
             self.seen.append(found.tolist())
         return found
@@ -104,7 +105,12 @@ def test_as_many_are_counted_as_there_are(lineage: Lineage, name: str, monkeypat
     run.capture()
     (counted,) = Watched.seen
     ((table, pairs),) = lazily.items()
-    behind = np.bincount([asked for asked, _ in pairs], minlength=len(counted))
+    rows: dict[int, set[str]] = {}
+    for asked, row in pairs:
+        rows.setdefault(asked, set()).add(row)
+    # Rows that have their frames in common have one set.
+    behind = np.array(sorted(map(len, {frozenset(one) for one in rows.values()})))
+    counted.sort()
     if name in ("frames", "two frames"):  # the frames leave their own row out, or not; it stands behind the row all the same
         sets = run.explain("true", save=False)
         assert table in sets.sources
@@ -133,21 +139,22 @@ def test_in_parts_of_any_size_it_is_the_same(lineage: Lineage, name: str, monkey
 @pytest.mark.parametrize("name", sampled([*OF_ONE_TABLE]))
 def test_too_much_is_refused_before_any_of_it_is_fetched(lineage: Lineage, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     run = made(lineage, OF_ONE_TABLE[name])
-    # Rows of frames that hang on the order of rows are stored, and stand behind the result's one by one.
-    limit = "35" if "frames" in name else "20"
+    # Behind a row of a window stands its own row, besides its frames; one of frames that hang on the order of rows is stored, besides.
+    is_window = name not in ("groups", "all of them")
+    limit = "65" if "frames" in name else "35" if is_window else "20"
     monkeypatch.setenv("AIRFLOW_LINEAGE_CAPTURE_LIMIT", limit)
-    fetched: list[int] = []
+    fetched: list[tuple[str, int]] = []
     add = Building.add
 
-    def noted(self: Building, segment: int, first: int, step: Step) -> None:
-        fetched.append(sum(rows.num_rows for rows in step.sources.values()))
-        add(self, segment, first, step)
+    def noted(self: Building, segment: int, first: int, step: Step, of: StepOf = "rows") -> None:
+        fetched.append((of, sum(rows.num_rows for rows in step.sources.values())))
+        add(self, segment, first, step, of)
 
     monkeypatch.setattr(Building, "add", noted)
     told = rf"there are more than {limit} pairs of rows between .* \(segment \d\) and what stands behind it, \d+ by counting them"
     with pytest.raises(IndexTooLarge, match=told):
         run.capture()
-    assert sum(fetched) == 0
+    assert all(of == "rows" and (is_window or not rows) for of, rows in fetched)
 
 
 def test_what_is_not_wanted_is_not_counted_against_it(lineage: Lineage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,12 +172,13 @@ def test_few_rows_are_not_counted(lineage: Lineage, monkeypatch: pytest.MonkeyPa
     assert trace.INDEX in run.backward("true", "sized").engine
 
 
-TOO_LARGE = {
-    "prefixes of a large partition": ("SELECT id, sum(id) OVER (PARTITION BY one ORDER BY id) AS s FROM large", "partners"),
-    "a large partition": ("SELECT id, sum(id) OVER (PARTITION BY one) AS s FROM large", "partners"),
-    "all rows of a subquery": ("SELECT id FROM large WHERE half IN (SELECT half FROM large WHERE id > 5)", "rows"),
-    "partners": ("SELECT id FROM large WHERE half IN (SELECT half FROM large WHERE id > 5)", "partners"),
-}  # fmt: skip
+PREFIXES = "SELECT id, sum(id) OVER (PARTITION BY one ORDER BY id) AS s FROM large"
+IN_COMMON: dict[str, tuple[str, Subqueries, int, int]] = {
+    "a large partition": ("SELECT id, sum(id) OVER (PARTITION BY one) AS s FROM large", "partners", LARGE, LARGE),
+    "all rows of a subquery": ("SELECT id FROM large WHERE half IN (SELECT half FROM large WHERE id > 5)", "rows", LARGE - 6, 2 * LARGE),
+    "partners": ("SELECT id FROM large WHERE half IN (SELECT half FROM large WHERE id > 5)", "partners", LARGE // 2 - 3, LARGE),
+}
+"""Of rows that have their sets of rows in common: how many rows stand behind each, at least, and so many pairs lead on from all sets."""
 GROUPS_OF_PREFIXES = """SELECT half, s % 7919 AS r, count(*) AS c FROM (
     SELECT id, half, sum(id) OVER (PARTITION BY one ORDER BY id) AS s FROM large) GROUP BY half, s % 7919"""
 CHILD = """
@@ -180,7 +188,7 @@ from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.errors import IndexTooLarge, SparkRequired
 from airflow_lineage_provider.store import Store
 
-run_id, subqueries = sys.argv[1:]
+(run_id,) = sys.argv[1:]
 with Store.open() as store:
     run = Lineage(store=store).get_run(run_id)
     with suppress(SparkRequired):
@@ -189,7 +197,7 @@ with Store.open() as store:
     _, most = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (6 << 30, most))
     try:
-        run.capture(subqueries=subqueries)
+        run.capture()
         told = ""
     except IndexTooLarge as problem:
         told = str(problem)
@@ -197,12 +205,28 @@ with Store.open() as store:
 """
 
 
-@pytest.mark.parametrize("name", sampled([*TOO_LARGE]))
-def test_memory_is_bounded_where_it_is_too_much(lineage: Lineage, store: Store, name: str) -> None:
-    """Of a hundred thousand rows in one partition there are billions of pairs."""
-    text, subqueries = TOO_LARGE[name]
+@pytest.mark.parametrize("name", sampled([*IN_COMMON]))
+def test_sets_that_rows_have_in_common_are_captured_once(lineage: Lineage, name: str) -> None:
+    """From end to end there are billions of pairs."""
+    text, subqueries, least, pairs = IN_COMMON[name]
     run = made(lineage, text)
-    asked = [sys.executable, "-c", CHILD, run.id, subqueries]
+    lazily = run.backward(at=[7, 8], table="large", subqueries=subqueries)
+    run.capture(subqueries=subqueries)
+    index = run.index
+    assert index is not None
+    sets = {one.to for one in index if one.to.startswith("sets of rows")}
+    assert len(sets) == 1
+    assert sum(one.edges for one in index if one.direction == "backward") <= 2 * LARGE + pairs
+    found = run.backward(at=[7, 8], table="large", subqueries=subqueries, lazy=False)
+    assert ("index: " in found.engine, "index: " in lazily.engine) == (True, False)
+    assert [sorted(one.as_py()) for one in found.per_target] == [sorted(one.as_py()) for one in lazily.per_target]
+    assert min(len(one) for one in found.per_target) >= least
+
+
+def test_memory_is_bounded_where_it_is_too_much(lineage: Lineage, store: Store) -> None:
+    """Of a hundred thousand rows in one partition there are billions of pairs."""
+    run = made(lineage, PREFIXES)
+    asked = [sys.executable, "-c", CHILD, run.id]
     done = subprocess.run(asked, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
@@ -222,7 +246,7 @@ def test_sets_below_groups_are_counted_when_they_are_met(lineage: Lineage) -> No
 
 
 def test_full_materialization_goes_on_without(lineage: Lineage, caplog: pytest.LogCaptureFixture) -> None:
-    run = made(lineage, TOO_LARGE["prefixes of a large partition"][0], strategy="full_materialization")
+    run = made(lineage, PREFIXES, strategy="full_materialization")
     assert run.index is None
     assert "there are more than 100,000,000 pairs of rows between" in caplog.text
     assert run.summary.rows == LARGE

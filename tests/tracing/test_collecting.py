@@ -171,15 +171,20 @@ def test_a_step_by_what_was_collected_alone() -> None:
         1: pa.table({"row": pa.array([4, 3], pa.int64()), "lineage_sets": lists}),
     }
     collected = kept({0: root.carried, 1: root.groups[0].carried}, rows)
-    found, queries = step(run, 0, pa.table({TAG: [0, 1], "key_0": [0, 1]}), Nobody(), collected=collected)
-    assert {number: table.to_pydict() for number, table in found.sources.items()} == {
+    rows_of = pa.table({TAG: [0, 1], "key_0": [0, 1]})
+    found, queries = step(run, 0, rows_of, Nobody(), collected=collected)
+    assert {number: table.to_pydict() for number, table in found.sources.items()} == {2: {TAG: [0, 1], "key_0": [3, 4], "key_1": [3, 4]}}
+    assert (dict(found.segments), dict(found.links), found.met) == ({}, {}, (1,))
+    groups = found.groups[1]
+    assert groups.to_pydict() == {TAG: [0, 1], "key_0": [3, 4]}
+    further, more = step(run, 1, groups, Nobody(), "groups", collected=collected)
+    assert {number: table.to_pydict() for number, table in further.sources.items()} == {
         0: {TAG: [], "key_0": [], "key_1": []},  # left out, and known to be
         1: {TAG: [0, 1, 1], "key_0": [2, 1, 1], "key_1": [5, 0, 2]},
-        2: {TAG: [0, 1], "key_0": [3, 4], "key_1": [3, 4]},
     }
-    assert (dict(found.segments), found.met) == ({}, (1,))
-    assert [(one.segment, one.rows) for one in queries] == [(0, 2), (1, 4)]
-    assert dict(found.sets) == {1: 4}
+    assert (dict(further.groups), further.met) == ({}, (1,))
+    assert [(one.segment, one.rows) for one in (*queries, *more)] == [(0, 2), (1, 4)]
+    assert (dict(found.sets), dict(further.sets)) == ({}, {1: 4})
 
 
 def test_nothing_goes_back_to_groups_that_no_row_has_to_do_with() -> None:

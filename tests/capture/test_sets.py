@@ -1,0 +1,186 @@
+"""Sets of rows that results have in common are numbered, and indexes by way of them answer as those from end to end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from airflow_lineage_provider.capture.build import Building
+from airflow_lineage_provider.capture.encodings.written import from_bytes
+from airflow_lineage_provider.capture.looking_up import LookedUpLineage
+from airflow_lineage_provider.capture.writing import BuiltIndex
+from airflow_lineage_provider.tracing.maps import Rows, RowSet
+from airflow_lineage_provider.tracing.reserved import TAG
+from airflow_lineage_provider.tracing.trace import Step
+
+KEYS = [1.5, None, math.nan, 0.0, -0.0, 7.0]
+"""What sets are found by: 0.0 and -0.0 find two, since a condition may tell them apart."""
+Found = dict[int, set[int]]
+
+
+def _table(pairs: list[tuple[int, Any]], kind: pa.DataType) -> pa.Table:
+    tags, values = zip(*pairs, strict=True) if pairs else ((), ())
+    return pa.table({TAG: pa.array(tags, pa.int64()), "key_0": pa.array(values, kind)})
+
+
+def _link(pairs: list[tuple[int, int]]) -> pa.Table:
+    """Sets by the numbers of what they are found by; the first column says that there is one."""
+    rows = _table([(tag, KEYS[at]) for tag, at in pairs], pa.float64())
+    return rows.add_column(1, "present", pa.array([True] * len(pairs)))
+
+
+class _Lineage:
+    """Results that go back to sets of segment 1, directly and through groups of segment 2, and these to rows of leaf 3 and of segment 4."""
+
+    def __init__(self, seed: int, results: int, rows: int, most: int) -> None:
+        random = np.random.default_rng(seed)
+
+        def some(many: int, of: int, size: int) -> Found:
+            return {at: set(random.integers(0, of, random.integers(0, size + 1)).tolist()) for at in range(many)}
+
+        self.results, self.sets, self.groups = results, some(results, len(KEYS), 3), some(results, 5, 1)
+        self.rows, self.inner, self.direct = some(len(KEYS), rows, most), some(len(KEYS), 4, 2), some(results, rows, 1)
+        self.of_groups, self.group_rows = some(5, len(KEYS), 2), some(5, rows, most)
+        self.control = {0, 3}  # sets whose rows passed a test by nothing being there
+
+    def sources(self, result: int) -> set[int]:
+        """By hand: the rows of the leaf behind a result."""
+        sets = self.sets[result].union(*(self.of_groups[one] for one in self.groups[result]))
+        parts = [self.rows[one] for one in sets] + [self.group_rows[one] for one in self.groups[result]]
+        return self.direct[result].union(*parts)
+
+    def all_sets(self, result: int) -> set[int]:
+        return self.sets[result].union(*(self.of_groups[one] for one in self.groups[result]))
+
+    def built(self, direction: Any = "both") -> BuiltIndex:
+        building = Building(counts={}, most=100_000)
+        building.begin(0, pa.table({"key_0": np.arange(self.results) * 2}))
+        half = self.results // 2
+        for first, stop in ((0, half), (half, self.results)):  # in parts, as many rows are asked about
+
+            def pairs(of: Mapping[int, set[int]], first: int = first, stop: int = stop) -> list[tuple[int, int]]:
+                return [(at - first, one) for at in range(first, stop) for one in sorted(of[at])]
+
+            step = Step(
+                sources={3: _table(pairs(self.direct), pa.int64())}, segments={}, controls={}, met=(1, 2),
+                links={2: _link(pairs(self.sets))}, groups={1: _table(pairs(self.groups), pa.int64())},
+            )  # fmt: skip
+            building.add(0, first, step)
+        assert building.pending <= {1, 2}
+        self._begin_groups(building)
+        self._begin_sets(building)
+        building.begin(4, pa.table({"key_0": np.arange(4)}))
+        building.add(4, 0, Step(sources={3: _table([], pa.int64())}, segments={}, controls={}, met=()))
+        return building.indexes(direction, datetime.now(UTC), 0.5, "")
+
+    def _begin_groups(self, building: Building) -> None:
+        for of, first, targets in building.begin_sets(1) if 1 in building.pending else ():
+            assert of == "groups"
+            groups = targets.column(0).to_pylist()
+            assert len(set(groups)) == len(groups)
+            rows = _table([(tag, one) for tag, group in enumerate(groups) for one in self.group_rows[group]], pa.int64())
+            links = _link([(tag, one) for tag, group in enumerate(groups) for one in self.of_groups[group]])
+            building.add(1, first, Step(sources={3: rows}, segments={}, controls={}, links={2: links}), of)
+
+    def _begin_sets(self, building: Building) -> None:
+        for of, first, targets in building.begin_sets(2) if 2 in building.pending else ():
+            assert of == "sets"
+            texts = [*map(str, KEYS)]
+            sets = [texts.index(str(one)) for one in targets.column(1).to_pylist()]
+            assert len(set(sets)) == len(sets)
+            rows, inner = (
+                _table([(tag, one) for tag, number in enumerate(sets) for one in of_set[number]], pa.int64())
+                for of_set in (self.rows, self.inner)
+            )
+            controls = {9: tuple(tag for tag, number in enumerate(sets) if number in self.control)}
+            building.add(2, first, Step(sources={3: rows}, segments={4: inner}, controls=controls, met=(9,)), of)
+
+
+def _asked(built: BuiltIndex) -> LookedUpLineage:
+    parts = {(number, part): from_bytes(content) for number, part, content in built.parts}
+    return LookedUpLineage(built.index, lambda number, wanted: {one: parts[number, one] for one in wanted if (number, one) in parts})
+
+
+def _pairs(table: pa.Table | None) -> list[tuple[int, int]]:
+    return [] if table is None else sorted(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+
+@pytest.mark.parametrize("direction", ["both", "backward", "forward"])
+@pytest.mark.parametrize(("results", "most"), [(40, 30), (3, 1)], ids=["in common", "few"])
+@pytest.mark.parametrize("seed", range(4))
+def test_they_answer_as_by_hand(seed: int, results: int, most: int, direction: Any) -> None:
+    made = _Lineage(seed, results, 50, most)
+    built = made.built(direction)
+    assert {one.of for one in built.index.maps} == ({"segment", "set"} if results == 40 else {"segment"})
+    lineage = _asked(built)
+    asked = [5, *range(results)] if results > 5 else [*range(results)]  # one twice
+    found = lineage.step(0, pa.table({TAG: [*range(len(asked))], "key_0": [one * 2 for one in asked]}))
+    assert found is not None
+    step, _ = found
+    assert _pairs(step.sources.get(3)) == sorted((tag, row) for tag, one in enumerate(asked) for row in made.sources(one))
+    inner = [(tag, row) for tag, one in enumerate(asked) for row in set().union(*(made.inner[each] for each in made.all_sets(one)))]
+    assert _pairs(step.segments.get(4)) == sorted(inner)
+    controlled = tuple(tag for tag, one in enumerate(asked) if made.all_sets(one) & made.control)
+    assert dict(step.controls) == ({9: controlled} if controlled else {})
+    assert step.met == ((1, 2, 9) if any(made.all_sets(one) for one in range(results)) else (1, 2))
+    rows = Rows(of=RowSet("source", (3,)), keys=_table([(at, at) for at in range(50)], pa.int64()))
+    down = lineage.descendants(rows, RowSet("segment", (0,)))
+    assert down is not None
+    expected = sorted((row, one * 2) for one in range(results) for row in made.sources(one))
+    known = lineage.space("source", 3).rids(rows.keys.drop_columns([TAG]))
+    assert _pairs(down[0]) == [pair for pair in expected if known[pair[0]] >= 0] == expected
+
+
+def test_a_set_that_all_rows_have_in_common_has_its_rows_once() -> None:
+    """TPC-H's Q11 in small: each result goes back to its own group, and to the subquery's, which has all rows."""
+    results, rows = 200, 3_000
+    building = Building(counts={}, most=1_000_000)
+    building.begin(0, pa.table({"key_0": np.arange(results)}))
+    whole = pa.table({TAG: np.arange(results), "present": [True] * results})  # nothing tells it apart
+    own = pa.table({TAG: np.arange(results), "present": [True] * results, "key": np.arange(results)})
+    building.add(0, 0, Step(sources={}, segments={}, controls={}, met=(1, 2), links={1: own, 2: whole}))
+    ((_, first, groups),) = building.begin_sets(1)
+    assert groups.num_rows == results
+    each = pa.table({TAG: np.repeat(np.arange(results), rows // results), "key_0": np.arange(rows)})
+    building.add(1, first, Step(sources={5: each}, segments={}, controls={}), "sets")
+    ((_, first, one),) = building.begin_sets(2)
+    assert one.num_rows == 1
+    building.add(
+        2, first, Step(sources={6: pa.table({TAG: np.zeros(rows, int), "key_0": np.arange(rows)})}, segments={}, controls={}), "sets"
+    )
+    built = building.indexes("both", datetime.now(UTC), 0.5, "")
+    backward = {(one.of, one.segment, one.side, one.input): one.edges for one in built.index.maps if one.direction == "backward"}
+    # The groups are written from end to end, since they have nothing in common.
+    assert backward == {("segment", 0, "source", 5): rows, ("segment", 0, "set", 2): results, ("set", 2, "source", 6): rows}
+    (because,) = {one.because.split("; ")[-1] for one in built.index.maps if one.side == "set"}
+    assert because == f"{results * rows:,} pairs from end to end are {results + rows:,} by way of segment 2"
+    found = _asked(built).step(0, pa.table({TAG: [3, 4], "key_0": [17, 18]}))
+    assert found is not None
+    assert {number: table.num_rows for number, table in found[0].sources.items()} == {5: 2 * rows // results, 6: 2 * rows}
+
+
+def test_however_sets_were_met_they_have_the_same_numbers() -> None:
+    """As those that a run collects, whose groups have other numbers, are written to the byte as those that are found later."""
+    made = _Lineage(1, 40, 50, 30)
+
+    def written(turned: bool) -> dict[tuple[Any, ...], list[bytes]]:
+        building = Building(counts={("segment", 4): ("numbered", [(0, 4)]), ("source", 3): ("numbered", [(0, 50)])}, most=100_000)
+        building.begin(0, pa.table({"key_0": np.arange(40)}))
+        pairs = [(at, one) for at in range(40) for one in sorted(made.sets[at])]
+        pairs = pairs[::-1] if turned else pairs
+        building.add(0, 0, Step(sources={}, segments={}, controls={}, links={2: _link(pairs)}))
+        made._begin_sets(building)
+        built = building.indexes("both", datetime.now(UTC), 0.5, "")
+        return {
+            (one.node, one.side, one.input, one.direction): [content for number, _, content in built.parts if number == one.number]
+            for one in built.index.maps
+            if one.side != "control"
+        }
+
+    assert written(False) == written(True)
