@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.errors import InvalidOption
@@ -53,6 +54,22 @@ def aggregated(by: Sequence[str] | str, measures: Sequence[str] | str, rows: pa.
             f"measures={shown(listed_expressions(measures))}: each is one aggregate of the rows, as count(*) or sum(amount)"
         )
     return found
+
+
+def aggregated_schema(by: Sequence[str] | str, measures: Sequence[str] | str, empty: pa.Table) -> pa.Schema:
+    """The columns of `aggregated` of a table, of which ``empty`` has none of the rows. What was asked before is known.
+
+    :raises InvalidOption, EnvironmentProblem: as `aggregated`.
+    """
+    asked = [*listed_expressions(by), *listed_expressions(measures)]
+    if not all(isinstance(one, str) for one in asked):
+        return aggregated(by, measures, empty).schema
+    return _schema(tuple(listed_expressions(by)), tuple(listed_expressions(measures)), empty.schema)
+
+
+@lru_cache(maxsize=256)
+def _schema(by: tuple[str, ...], measures: tuple[str, ...], schema: pa.Schema) -> pa.Schema:
+    return aggregated(by, measures, schema.empty_table()).schema
 
 
 def grouped(keys: int) -> str:

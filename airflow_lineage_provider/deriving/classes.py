@@ -64,7 +64,8 @@ class DividedRows:
         aggregates = [f"{p.function}({'*' if p.argument == '*' else f'value_{at}'}) AS part_{at}" for at, p in enumerate(parts)]
         by = [f"by_{at}" for at in range(len(cube.by))]
         keys = ", ".join(["of", *by])
-        query = f"SELECT {', '.join(['of', *by, *aggregates])} FROM rows GROUP BY {keys} ORDER BY {keys}"
+        order = ", ".join(f"{one} NULLS LAST" for one in ["of", *by])  # as answers have them
+        query = f"SELECT {', '.join(['of', *by, *aggregates])} FROM rows GROUP BY {keys} ORDER BY {order}"
         found = selected(query, {"rows": pa.table(columns)}).combine_chunks()
         counts = np.bincount(found.column("of").to_numpy(), minlength=edges.rows)
         structs = found.drop_columns(["of"]).to_struct_array()

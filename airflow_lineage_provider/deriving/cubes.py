@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider.answers.consumed_rows import aggregated, grouped
+from airflow_lineage_provider.answers.consumed_rows import aggregated_schema, grouped
 from airflow_lineage_provider.deriving.captured_parts import looked_up
 from airflow_lineage_provider.deriving.narrowing import holds
 from airflow_lineage_provider.recording import empty_rows, tables_of
@@ -48,7 +48,10 @@ class AskedCube:
             named = self._named(cube, disjoint=cube.disjoint or len(numbers) == 1)
             cells = self._cells(captured, cube, numbers) if named is not None else None
             if named is not None and cells is not None:
-                return self._computed(cells, named, empty_rows(source), cube)
+                wanted, own = aggregated_schema(self.by, self.measures, empty_rows(source)), self._as_kept(cells, cube, len(numbers))
+                engine = f"{INDEX}cube by {', '.join(cube.by) or 'nothing'}"
+                found = _computed(cells, named) if own is None else own.rename_columns(wanted.names)
+                return found.cast(wanted).replace_schema_metadata({"engine": engine, "guarantee": "exact"})
         return None
 
     def _cells(self, captured: LookedUpLineage, cube: RecordedCube, numbers: Sequence[int]) -> pa.Table | None:
@@ -86,13 +89,28 @@ class AskedCube:
             values.append(f"{found.of_parts(columns)} AS {quoted(called)}")
         return keys, values
 
-    def _computed(self, cells: pa.Table, named: tuple[list[str], list[str]], empty: pa.Table, cube: RecordedCube) -> pa.Table:
-        wanted = aggregated(self.by, self.measures, empty).schema
-        keys, values = named
-        groups = grouped(len(keys))
-        found = selected(f"SELECT {', '.join([*keys, *values])} FROM rows{groups}", {"rows": cells})
-        engine = f"{INDEX}cube by {', '.join(cube.by) or 'nothing'}"
-        return found.cast(wanted).replace_schema_metadata({"engine": engine, "guarantee": "exact"})
+    def _as_kept(self, cells: pa.Table, cube: RecordedCube, rows: int) -> pa.Table | None:
+        """The cells of one row of the result, which are what is asked for, in their order: by the cube's own expressions, measures that are
+        kept. None: something is to be computed of them."""
+        import pyarrow.compute as pc
+
+        by = [meaning(named_expression(text)[0]) for text in self.by]
+        if rows != 1 or not by or by != [meaning(one) for one in cube.by]:
+            return None
+        places = {one.meaning: at for at, one in enumerate(kept_parts(measures_of(cube.measures)))}
+        measures = [measure_of(named_expression(text)[0]) for text in self.measures]
+        if any(one is None or one.meaning not in places for one in measures):
+            return None  # an average
+        names = [*(f"by_{at}" for at in range(len(by))), *(f"part_{places[one.meaning]}" for one in measures if one is not None)]
+        columns = [cells.column(name) for name in names]
+        for at, one in enumerate(measures, len(by)):
+            columns[at] = pc.fill_null(columns[at], 0) if one is not None and one.function == "count" else columns[at]
+        return cells.from_arrays(columns, names=[str(at) for at in range(len(columns))])
+
+
+def _computed(cells: pa.Table, named: tuple[list[str], list[str]]) -> pa.Table:
+    keys, values = named
+    return selected(f"SELECT {', '.join([*keys, *values])} FROM rows{grouped(len(keys))}", {"rows": cells})
 
 
 def _has(columns: Mapping[Any, str], measure: Measure) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider.answers.consumed_rows import aggregated
+from airflow_lineage_provider.answers.consumed_rows import aggregated, aggregated_schema
 from airflow_lineage_provider.capture.value_sets import FoundValues, ValueSets
 from airflow_lineage_provider.deriving.captured_parts import looked_up
 from airflow_lineage_provider.deriving.narrowing import holds, is_of_rows_alone, over_values
@@ -59,7 +59,7 @@ class AskedValues:
         sets = value_sets(captured, group) if captured is not None else []
         if not sets or not self._are_of_values():
             return None
-        wanted = aggregated(self.by, self.measures, empty_rows(group[0])).schema
+        wanted = aggregated_schema(self.by, self.measures, empty_rows(group[0]))
         found = [self._behind(one, numbers) for one in sets]
         behind = [one for one in found if one is not None]
         worth = weakest(*_guarantees(run, sets, behind))

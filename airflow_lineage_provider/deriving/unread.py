@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider.answers.consumed_rows import aggregated
+from airflow_lineage_provider.answers.consumed_rows import aggregated_schema
 from airflow_lineage_provider.answers.known_keys import KnownKeys
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.answers.unread_rows import UnreadRows
@@ -138,7 +138,7 @@ class _OfTable:
 
         :raises InvalidOption: there cannot be such aggregates of the table.
         """
-        aggregated(by, measures, empty_rows(tables_of(self.of.plan)[self.name][0]))
+        aggregated_schema(by, measures, empty_rows(tables_of(self.of.plan)[self.name][0]))
         cube = AskedCube(by=by, measures=measures, condition=condition, params=params)
         values = AskedValues(by=by, measures=measures, condition=condition, params=params)
 
@@ -165,4 +165,4 @@ def _rows_asked(run: AskedRun, target: Any, at: Any, limit: int) -> tuple[str, R
     with derivation(run, chosen.condition()) as made:
         run.progress("finding the target rows")
         numbers = chosen.numbers(made.rows)
-    return chosen.asked, RowNumbers(tuple(numbers.tolist()), tuple(run.tables.positions_of(run.stored["result"], numbers)))
+    return chosen.asked, RowNumbers(tuple(numbers.tolist()), asked=chosen.asked)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.shown import first_line
@@ -49,7 +50,7 @@ def named_expression(text: str) -> tuple[str, str]:
     return text.strip(), text.strip()
 
 
-def balanced(text: str) -> list[Token]:
+def balanced(text: str) -> tuple[Token, ...]:
     """The tokens of a text that stays what it is between parentheses.
 
     :raises UnbalancedSql: it does not.
@@ -105,12 +106,14 @@ def is_comment(text: str) -> bool:
         return False
 
 
-def _tokens(text: str, dialect: str = "duckdb") -> list[Token]:
+@lru_cache(maxsize=1024)
+def _tokens(text: str, dialect: str = "duckdb") -> tuple[Token, ...]:
+    """The tokens of a text; of a question that is asked again and again they are known."""
     from sqlglot.dialects.dialect import Dialect
     from sqlglot.errors import TokenError
 
     try:
-        return list(Dialect.get_or_raise(dialect).tokenize(text))
+        return tuple(Dialect.get_or_raise(dialect).tokenize(text))
     except TokenError as problem:
         raise UnbalancedSql(first_line(problem)) from problem
 

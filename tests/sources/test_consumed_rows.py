@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from airflow_lineage_provider.answers.consumed_rows import aggregated, aggregated_schema
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.errors import InvalidOption
 from airflow_lineage_provider.plan.guarantees import EXACT
@@ -123,3 +124,16 @@ def test_a_column_of_the_rows_may_have_our_name() -> None:
 def test_what_is_no_expression_over_them(ask: Callable[[], Any], message: str) -> None:
     with pytest.raises(InvalidOption, match=message):
         ask()
+
+
+def test_the_columns_of_an_aggregation_are_known_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for by, measures in (("mode", ["count(*)", "sum(quantity) AS q"]), (["year(shipped) AS y", "tax"], "max(shipped)"), ([], ["avg(tax)"])):
+        assert aggregated_schema(by, measures, ROWS.rows.slice(0, 0)) == aggregated(by, measures, ROWS.rows).schema
+    for _ in range(2):
+        with pytest.raises(InvalidOption, match="nothing_such"):
+            aggregated_schema(["nothing_such"], [], ROWS.rows.slice(0, 0))
+    # The same again is known, and of another table it is not.
+    monkeypatch.setattr("airflow_lineage_provider.answers.consumed_rows.aggregated", lambda *_: 1 / 0)
+    assert aggregated_schema([], ["avg(tax)"], ROWS.rows.slice(0, 0)).names == ["avg(tax)"]
+    with pytest.raises(ZeroDivisionError):
+        aggregated_schema([], ["avg(tax)"], ROWS.rows.slice(0, 0).select(["tax"]))
