@@ -29,6 +29,7 @@ class PlanNode:
     :ivar id: of this plan. :ivar parent: the run that a segment is of.
     :ivar label: what it is called; ``detail`` says more.
     :ivar stored: the run stored its rows. :ivar is_own: a run of the DAG run that was asked for, not one behind it, or beyond it.
+    :ivar map_index: of a run of a mapped task instance.
     :ivar withheld: that it is there is told, and no more: it is of a run that the person may not read.
     """
 
@@ -45,6 +46,7 @@ class PlanNode:
     task_id: str | None = None
     dag_id: str | None = None
     dag_run_id: str | None = None
+    map_index: int | None = None
     is_own: bool = True
     withheld: bool = False
 
@@ -63,6 +65,11 @@ class DagPlan:
     def runs(self) -> tuple[PlanNode, ...]:
         """The runs of the DAG run itself, each after those whose tables it reads."""
         return tuple(one for one in self._ordered if one.kind == "run" and one.is_own)
+
+    def mapped(self, task_id: str) -> tuple[PlanNode, ...]:
+        """The runs of a mapped task's instances, by their map indexes; none of a task that is not mapped, or has no run here."""
+        own = [one for one in self.runs if one.task_id == task_id and one.map_index is not None]
+        return tuple(sorted(own, key=lambda one: (one.map_index or 0, one.id)))
 
     def segments(self, run_id: str) -> tuple[PlanNode, ...]:
         """The segments of a run's plan, each after those that it reads; none of a run that is not of the DAG run."""

@@ -84,6 +84,7 @@ class RunHead:
     :ivar strategy, reasons: as the run was asked for.
     :ivar params: the pipeline's parameters, as they are recorded: any JSON.
     :ivar row_counts: by the names of what is stored; ``result`` is the result's.
+    :ivar timings: seconds, by what took them (`records.cost` knows two of them).
     :ivar error: why it failed, or is incomplete.
     :ivar plan_digest: of its plan (`plan.digest.plan_digest`, secrets sealed); None for runs of releases that did not record it.
     :ivar indexes: the columns of its result that were declared to be asked by, those together that are asked for together.
@@ -99,6 +100,7 @@ class RunHead:
     reasons: str = "lazy"
     params: Mapping[str, object] = field(default_factory=dict)
     row_counts: Mapping[str, int] = field(default_factory=dict)
+    timings: Mapping[str, float] = field(default_factory=dict)
     error: str | None = None
     airflow: Mapping[str, object] | None = None
     plan_digest: str | None = None
@@ -119,6 +121,12 @@ class RunHead:
         """The task that it is of."""
         return self._of_airflow("task_id")
 
+    @property
+    def map_index(self) -> int | None:
+        """Which of the instances of a mapped task; None of a task that is not mapped (Airflow says -1)."""
+        found = (self.airflow or {}).get("map_index")
+        return found if isinstance(found, int) and found >= 0 else None
+
     def _of_airflow(self, name: str) -> str | None:
         found = (self.airflow or {}).get(name)
         return found if isinstance(found, str) and found else None
@@ -133,7 +141,6 @@ class RunRecord(RunHead):
     :ivar inputs, output: what the run read and wrote; of a run whose plan could not be recorded the inputs are tables by their names.
     :ivar udfs: those that it called, one for each function operator.
     :ivar conf: the session's settings that the plan means.
-    :ivar timings: seconds, by what took them.
     :ivar versions: of this library, Python and Spark.
     :ivar choices: which segments were stored, and why; empty for runs of releases that did not record it.
     :ivar captured: the lineage of its rows that was captured, if it was.
@@ -146,7 +153,6 @@ class RunRecord(RunHead):
     inputs: tuple[RecordedInput, ...] = ()
     udfs: tuple[UdfDescription, ...] = ()
     conf: Mapping[str, str] = field(default_factory=dict)
-    timings: Mapping[str, float] = field(default_factory=dict)
     output: RecordedOutput | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
     choices: tuple[Choice, ...] = ()

@@ -57,7 +57,8 @@ def _of_kind(nodes: Iterable[PlanNode], kind: str) -> Iterator[PlanNode]:
 
 def _told(run: PlanNode) -> str:
     rows = "" if run.rows is None else f", {count(run.rows, 'row')}"
-    return f"{'' if run.task_id is None else f'task {run.task_id}, '}run {run.id}, {run.status}{rows}"
+    task = "" if run.task_id is None else f"task {run.task_id}{'' if run.map_index is None else f' [{run.map_index}]'}, "
+    return f"{task}run {run.id}, {run.status}{rows}"
 
 
 def _written(plan: DagPlan, table: PlanNode) -> str:

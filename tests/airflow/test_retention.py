@@ -78,3 +78,32 @@ def test_an_outlet_is_told_which_run_made_it() -> None:
         {"own": 1, "lineage_run_id": "id of database", "pipeline": "database", "rows": 8},
         {"own": 1},
     ]
+
+
+def test_an_alias_stands_for_the_places_that_no_other_outlet_names() -> None:
+    def run(name: str, target: str) -> Any:
+        output = RecordedOutput(kind="path", target=target)
+        return SimpleNamespace(id=f"id of {name}", record=SimpleNamespace(output=output), summary=SimpleNamespace(pipeline=name, rows=7))
+
+    named, alias, other = Asset("file:///data/named"), AssetAlias("judged"), AssetAlias("other")
+    events = OutletEventAccessors()
+    events[alias].add(Asset("file:///data/own"), extra={"own": 1})
+    runs = [run("first", "/data/judged"), run("own", "/data/own"), run("named", "/data/named"), run("last", "/data/judged")]
+    tell_outlets([named, alias, other], runs, {"outlet_events": events}, None)
+    told = {name: {"lineage_run_id": f"id of {name}", "pipeline": name, "rows": 7} for name in ("last", "own", "named")}
+    assert events[named].extra == told["named"]
+    assert {one.dest_asset_key.uri: one.extra for one in events[alias].asset_alias_events} == {
+        "file:///data/judged": told["last"],
+        "file:///data/own": {"own": 1} | told["own"],
+    }
+    assert {one.dest_asset_key.uri for one in events[other].asset_alias_events} == {"file:///data/judged", "file:///data/own"}
+    assert len(events[alias].asset_alias_events) == 2
+
+
+def test_a_place_that_can_be_no_asset_fails_no_task(caplog: pytest.LogCaptureFixture) -> None:
+    output = RecordedOutput(kind="path", target=f"/data/{'x' * 2_000}")
+    run: Any = SimpleNamespace(id="1", record=SimpleNamespace(output=output), summary=SimpleNamespace(pipeline="p", rows=1))
+    events, alias = OutletEventAccessors(), AssetAlias("judged")
+    tell_outlets([alias], [run], {"outlet_events": events}, None)
+    assert events[alias].asset_alias_events == []
+    assert "no asset of an alias" in caplog.text

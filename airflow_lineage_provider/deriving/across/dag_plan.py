@@ -110,6 +110,7 @@ def _run(record: RunHead, is_own: bool = True) -> PlanNode:
     return PlanNode(
         id=record.id, kind="run", label=visible(record.pipeline), run_id=record.id, status=record.status, is_own=is_own,
         rows=record.row_counts.get("result"), dag_id=record.dag_id, dag_run_id=record.dag_run_id, task_id=record.task_id,
+        map_index=record.map_index,
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import { count } from "../words";
 /** What stands below a node's name. */
 export function said(node: PictureNode): string {
   const rows = node.rows === null ? "" : count(node.rows, "row");
-  if (node.kind === "run") return [node.task_id ?? "", node.status ?? ""].filter(Boolean).join(" · ");
+  if (node.kind === "run") return [`${node.task_id ?? ""}${node.map_index === null ? "" : ` [${node.map_index}]`}`, node.status ?? ""].filter(Boolean).join(" · ");
   if (node.kind === "segment") return [node.kind_name, node.stored ? "stored" : "not stored", rows].filter(Boolean).join(" · ");
   return [node.withheld ? "withheld" : node.stored ? "stored" : "", rows].filter(Boolean).join(" · ") || node.detail;
 }
