@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from airflow_lineage_provider.arrays.grouping import Bools
+from airflow_lineage_provider.arrays.plain import Box
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.arrays.relation import Relation
@@ -62,6 +63,8 @@ def _across(mask: Bools, axes: list[int], rank: int) -> Bools:
 
 def is_aligned(relation: Relation) -> bool:
     """Whether all rows are of this kind, and there are no more than `MOST`."""
+    if relation.few is not None:
+        return all(row.is_aligned for row in relation.few)
     if len(relation) > MOST or (relation.lo_moves != relation.hi_moves).any():
         return False
     moving = relation.lo_moves != 0
@@ -74,18 +77,17 @@ def is_aligned(relation: Relation) -> bool:
 
 def aligned(relation: Relation) -> tuple[Aligned, ...]:
     """All rows of such a relation."""
-    moves = [[(axis, move) for axis, move in enumerate(row) if move] for row in relation.lo_moves.T.tolist()]
-    outputs, inputs = relation.out_boxes, relation.in_boxes
-    return tuple(
-        Aligned(
-            _slices(outputs.lo[:, at].tolist(), outputs.hi[:, at].tolist()),
-            _slices(inputs.lo[:, at].tolist(), inputs.hi[:, at].tolist()),
-            tuple((axis, abs(move) - 1) for axis, move in row),
-            tuple(place for place, (_, move) in enumerate(row) if move < 0),
-        )
-        for at, row in enumerate(moves)
-    )
+    if relation.few is not None:
+        return tuple(_aligned(row.outputs, row.inputs(*row.outputs), row.moves[0]) for row in relation.few)
+    outputs, inputs = ([*zip(one.lo.T.tolist(), one.hi.T.tolist(), strict=True)] for one in (relation.out_boxes, relation.in_boxes))
+    return tuple(map(_aligned, outputs, inputs, relation.lo_moves.T.tolist()))
 
 
-def _slices(lo: list[int], hi: list[int]) -> tuple[slice, ...]:
-    return tuple(slice(first, last + 1) for first, last in zip(lo, hi, strict=True))
+def _aligned(outputs: Box, inputs: Box, moves: list[int]) -> Aligned:
+    pairs = [(axis, move) for axis, move in enumerate(moves) if move]
+    mirrored = tuple(place for place, (_, move) in enumerate(pairs) if move < 0)
+    return Aligned(_slices(outputs), _slices(inputs), tuple((axis, abs(move) - 1) for axis, move in pairs), mirrored)
+
+
+def _slices(box: Box) -> tuple[slice, ...]:
+    return tuple(slice(first, last + 1) for first, last in zip(*box, strict=True))

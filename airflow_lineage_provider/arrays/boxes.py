@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from airflow_lineage_provider.arrays.grouping import Bools, Ints, chosen, keys, ranges, runs
+from airflow_lineage_provider.arrays.grouping import Bools, Ints, chosen, ranges, runs_below, sorting
 from airflow_lineage_provider.errors import TooManyCells
 
 DENSE_CELLS = 2**26
@@ -88,21 +88,24 @@ def split(boxes: Boxes, axis: int, which: Bools) -> tuple[Boxes, Ints]:
     return pieces, owner
 
 
-def merged(boxes: Boxes) -> Boxes:
+def merged(boxes: Boxes, shape: Shape) -> Boxes:
     """Fewer boxes with the same cells: equal ones are one, and so are those that overlap or touch along one axis and agree in all others.
 
     Boxes that overlap otherwise stay as they are.
+
+    :param shape: of the array that they are of.
     """
     for axis in reversed(range(boxes.rank)):
-        boxes = _merged_along(boxes, axis)
+        boxes = _merged_along(boxes, axis, shape)
     return boxes if boxes.rank else boxes.take(slice(0, 1))
 
 
-def _merged_along(boxes: Boxes, axis: int) -> Boxes:
+def _merged_along(boxes: Boxes, axis: int, shape: Shape) -> Boxes:
     if len(boxes) < 2:
         return boxes
-    others = [ends[other] for other in range(boxes.rank) if other != axis for ends in (boxes.lo, boxes.hi)]
-    found = runs(keys(others, len(boxes)), boxes.lo[axis], boxes.hi[axis])
+    ends = (boxes.lo,) if boxes.lo is boxes.hi else (boxes.lo, boxes.hi)
+    others = [(one[other], shape[other]) for other in range(boxes.rank) if other != axis for one in ends]
+    found = runs_below(others, boxes.lo[axis], boxes.hi[axis], shape[axis])
     if len(found.starts) == len(boxes):
         return boxes
     kept = boxes.take(found.order[found.starts])
@@ -126,17 +129,24 @@ def union(boxes: Boxes, shape: Shape) -> Boxes:
     """
     # Of single cells none is left that overlaps another when equal ones are one.
     is_told = boxes.rank < 2 or boxes.lo is boxes.hi or bool((boxes.lo == boxes.hi).all())
-    boxes = merged(boxes)
-    if is_told or len(boxes) < 2:
+    boxes = merged(boxes, shape)
+    if is_told or len(boxes) < 2 or any(_are_apart(boxes, axis) for axis in range(boxes.rank)):
         return boxes
     pieces = _pieces(boxes)
     if pieces <= max(16 * len(boxes), 4096) or (math.prod(shape) > DENSE_CELLS and pieces <= DENSE_CELLS):
-        return merged(_cut(boxes))
+        return merged(_cut(boxes), shape)
     if math.prod(shape) > DENSE_CELLS:
         raise TooManyCells(
             f"{len(boxes):,} boxes overlap in an array of shape {shape}, which makes {pieces:,} pieces; ask about fewer cells at once"
         )
     return from_mask(to_mask(boxes, shape))
+
+
+def _are_apart(boxes: Boxes, axis: int) -> bool:
+    """Whether no two have a position along an axis in common."""
+    order = sorting(boxes.lo[axis])
+    lo, hi = boxes.lo[axis].take(order), boxes.hi[axis].take(order)
+    return bool((lo[1:] > np.maximum.accumulate(hi)[:-1]).all())
 
 
 def _edges(boxes: Boxes, axis: int) -> Ints:
@@ -268,4 +278,4 @@ def from_mask(mask: Bools) -> Boxes:
     lo = np.array(np.nonzero(steps == 1), dtype=np.int64)
     hi = np.array(np.nonzero(steps == -1), dtype=np.int64)
     hi[-1] -= 1
-    return merged(Boxes(lo, hi))
+    return merged(Boxes(lo, hi), mask.shape)

@@ -46,7 +46,7 @@ def check_inputs(relation: Relation) -> None:
     :raises InvalidRelation: naming the row.
     """
     rank = len(relation.out_shape)
-    for moves in (relation.lo_moves, relation.hi_moves):
+    for moves in (relation.lo_moves, relation.hi_moves) if relation.lo_moves is not relation.hi_moves else (relation.lo_moves,):
         if moves.size and not -rank <= moves.min() <= moves.max() <= rank:
             _refuse_rows((moves > rank) | (moves < -rank), f"moves with an axis that an output of shape {relation.out_shape} has not")
     if not _inputs_are_within(relation):
@@ -75,6 +75,8 @@ def _inputs_are_within(relation: Relation) -> bool:
     """The same of the intervals of inputs, none of which is empty for any output cell: of those that move, and of the others."""
     if not len(relation.moving_rows):
         return _are_within(Boxes(relation.in_lo, relation.in_hi), relation.in_shape)
+    if relation.is_moving:
+        return _are_within(relation.in_boxes, relation.in_shape) and not _gaps(relation).any()
     moving = relation.of_moving
     if not _are_within(moving.in_boxes, moving.in_shape) or _gaps(moving).any():
         return False
@@ -97,6 +99,8 @@ def _outside(boxes: Boxes, shape: Shape) -> Bools:
 
 def _gaps(relation: Relation) -> Bools:
     """Where an interval is empty for some output cell: its ends come nearest at a corner of the box."""
+    if relation.in_lo is relation.in_hi and relation.lo_moves is relation.hi_moves:
+        return np.zeros(relation.in_lo.shape, dtype=np.bool_)
     gap = np.asarray(relation.in_lo > relation.in_hi)
     if relation.motions:
         # Ends that move alike are as far apart everywhere.

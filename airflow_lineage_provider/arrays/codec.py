@@ -118,10 +118,11 @@ def _relation(source: Source, where: Callable[[], str]) -> Relation:
     if rows > FEW:
         return Relation.opened(unread, out_shape=out_shape, in_shape=in_shape, few=None, **unread.known(out_shape))
     few = unread.few()
-    found = Relation.opened(unread, out_shape=out_shape, in_shape=in_shape, few=few)
-    for row in few:
-        if not row.fits(out_shape, in_shape):
-            check_relation(found)
+    # Most operations are elementwise, and of these this is all that has to be looked at.
+    is_identity = rows == 1 and out_shape == in_shape and few[0].is_identity(out_shape)
+    found = Relation.opened(unread, out_shape=out_shape, in_shape=in_shape, few=few, is_identity=is_identity)
+    if not is_identity and not all(row.fits(out_shape, in_shape) for row in few):
+        check_relation(found)
     return found
 
 

@@ -102,6 +102,13 @@ class Packed:
             into[0] = self.first
             np.cumsum(into, out=into)
 
+    def narrow(self) -> npt.NDArray[np.integer]:
+        """The same, of as few bytes each as they are read in."""
+        if self.kind & _DIFFERENCES or self.least:
+            return self.numbers()
+        found = _unpacked(self.data, self.kind, self.width, self.rows)
+        return found.view(np.int64) if found.itemsize == 8 else found
+
     def is_within(self, most: int) -> bool:
         """Whether none can be of a larger size, by the bits that they have."""
         return not self.kind & _DIFFERENCES and -most <= self.least and self.least + 2**self.width <= most + 1
@@ -272,14 +279,21 @@ def _unpacked(data: bytes, kind: int, width: int, rows: int) -> npt.NDArray[np.u
     _check_size(data, size)
     raw = np.frombuffer(data, dtype=np.uint8)
     if kind & _BITS:
-        bits = np.unpackbits(raw, count=width * rows).reshape(rows, width)
-        found = np.zeros(rows, dtype=np.uint64)
-        for bit in range(width):
-            found |= bits[:, bit].astype(np.uint64) << np.uint64(bit)
-        return found
+        return _from_bits(np.unpackbits(raw, count=width * rows).reshape(rows, width))
     whole = np.zeros((rows, 8), dtype=np.uint8)
     whole[:, :octets] = raw.reshape(octets, rows).T if kind & _PLANES else raw.reshape(rows, octets)
     return whole.view("<u8").reshape(rows)
+
+
+def _from_bits(bits: npt.NDArray[np.uint8]) -> npt.NDArray[np.unsignedinteger]:
+    """Numbers of which each row has the bits, the lowest first."""
+    rows, width = bits.shape
+    if width == 1:
+        return bits[:, 0]
+    octets = next(size for size in (1, 2, 4, 8) if 8 * size >= width)
+    wide = np.zeros((rows, 8 * octets), dtype=np.uint8)
+    wide[:, :width] = bits
+    return np.packbits(wide.reshape(-1), bitorder="little").view(f"<u{octets}").reshape(rows)
 
 
 def _check_size(data: bytes, size: int) -> None:

@@ -5,6 +5,7 @@ Everything here is linear but for sorting, and enumerates no cell.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -108,6 +109,36 @@ def runs(key: Ints, lo: Ints, hi: Ints) -> Runs:
     fresh[1:] |= lo[1:] > top[:-1] + 1
     starts = np.flatnonzero(fresh)
     return Runs(order, starts, top[np.append(starts[1:], len(order)) - 1])
+
+
+def runs_below(columns: Sequence[tuple[Ints, int]], lo: Ints, hi: Ints, most: int) -> Runs:
+    """The same of intervals of integers from 0 to below ``most``; the key is columns, each with what its integers, from 0 on, are below.
+
+    Nobody looks for the least and the largest, and intervals of other keys are so far away that the key itself need not be compared.
+    """
+    apart = most + 2
+    if not len(lo) or math.prod(size for _, size in columns) * apart > _MOST:
+        return runs(keys([column for column, _ in columns], len(lo)), lo, hi)
+    begin, end = (_placed(columns, one, apart) for one in (lo, hi))
+    order = sorting(begin)
+    if (begin[1:] < begin[:-1]).any():
+        begin, end = begin[order], end[order]
+    tops = np.maximum.accumulate(end)
+    fresh = begin[1:] > tops[:-1] + 1
+    if fresh.all():
+        return Runs(order, np.arange(len(order), dtype=np.int64), tops % apart)
+    starts = np.append(0, np.flatnonzero(fresh) + 1)
+    return Runs(order, starts, tops[np.append(starts[1:], len(order)) - 1] % apart)
+
+
+def _placed(columns: Sequence[tuple[Ints, int]], ends: Ints, apart: int) -> Ints:
+    """The ends on a line on which each key has a stretch of its own, so long."""
+    if not columns:
+        return ends
+    key: Ints = columns[0][0]
+    for column, size in columns[1:]:
+        key = key * size + column
+    return key * apart + ends
 
 
 def _tops(fresh: Bools, hi: Ints) -> Ints:

@@ -11,19 +11,23 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from airflow_lineage_provider.arrays.boxes import Boxes, joined, nothing, split
+from airflow_lineage_provider.arrays.boxes import Boxes, cells_of, flat, joined, nothing, split
 from airflow_lineage_provider.arrays.grouping import Ints, ranges
 from airflow_lineage_provider.arrays.relation import Relation, shared
 from airflow_lineage_provider.arrays.side import Side
 
 _AT_ONCE = 2**21
 """How many candidates are looked at together."""
+_NUMBERED = 1024
+"""So few cells are looked up one by one."""
 _FEW, _SCANNED = 64, 2**14
 """So few candidates are looked at without an index, where there is one and where there is none."""
 
 
 def backward(relation: Relation, boxes: Boxes) -> Boxes:
     """The input cells behind output cells; the boxes may overlap."""
+    if are_numbered(relation, int(boxes.volumes().sum())):
+        return _looked_up(relation, boxes)
     parts = []
     for row, asked in meeting(boxes, relation.out_side):
         if not len(row):
@@ -31,6 +35,22 @@ def backward(relation: Relation, boxes: Boxes) -> Boxes:
         here = relation.take(row)
         parts.append(_behind(here, common(here.out_boxes, boxes.take(asked))))
     return joined(parts or [nothing(len(relation.in_shape))])
+
+
+def are_numbered(relation: Relation, cells: int) -> bool:
+    """Whether so few output cells are asked about, of a relation that is known to have a row for each in their order, that their numbers
+    are those of the rows: then nobody looks for these."""
+    is_whole = vars(relation).get("is_whole", False)
+    return (
+        is_whole and cells <= _NUMBERED and len(relation) > _NUMBERED and relation.pairs is not None and relation.pairs[0].outputs is None
+    )
+
+
+def _looked_up(relation: Relation, boxes: Boxes) -> Boxes:
+    assert relation.pairs is not None
+    cells = relation.pairs[0].inputs.take(flat(cells_of(boxes.lo, boxes.hi)[0], relation.out_shape))
+    found = np.array(np.unravel_index(cells, relation.in_shape), dtype=np.int64).reshape(len(relation.in_shape), len(cells))
+    return Boxes(found, found)
 
 
 def _behind(relation: Relation, where: Boxes) -> Boxes:
@@ -108,12 +128,15 @@ def meeting(boxes: Boxes, side: Side) -> Iterator[tuple[Ints, Ints]]:
 
 
 def _scanned(boxes: Boxes, side: Side) -> tuple[Ints, Ints]:
-    """The rows and the boxes that meet, all held against all."""
+    """The rows and the boxes that meet, all held against all: whoever looks what that costs does it with these boxes then."""
+    if side.held_against is not None and side.held_against[0] is boxes:
+        return side.held_against[1:]
     meets = np.ones((len(boxes), len(side)), dtype=np.bool_)
     for lo, hi, own_lo, own_hi in zip(boxes.lo, boxes.hi, side.boxes.lo, side.boxes.hi, strict=True):
         meets &= own_lo <= hi[:, None]
         meets &= own_hi >= lo[:, None]
     asked, row = np.nonzero(meets)
+    side.held_against = boxes, row, asked
     return row, asked
 
 

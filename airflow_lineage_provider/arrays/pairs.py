@@ -14,7 +14,7 @@ from airflow_lineage_provider.arrays.grouping import Integers, Ints, ranges
 if TYPE_CHECKING:
     from airflow_lineage_provider.arrays.relation import Relation
 
-_MOST = 4
+MOST = 4
 """So many pairs for each row, at most."""
 
 
@@ -38,7 +38,7 @@ def pairs_of(relation: Relation) -> tuple[Pairs, ...] | None:
     rows = _lines(relation)
     lines = relation.of_moving if len(rows) == len(relation.moving_rows) else relation.take(rows)
     lengths = lines.out_boxes.volumes()
-    if ((lines.out_lo != lines.out_hi).sum(axis=0) > 1).any() or float(lengths.sum()) > _MOST * len(relation):
+    if ((lines.out_lo != lines.out_hi).sum(axis=0) > 1).any() or float(lengths.sum()) > MOST * len(relation):
         return None
     outputs, inputs = flat(relation.out_lo, relation.out_shape), flat(relation.in_lo, relation.in_shape)
     if not len(rows):
@@ -68,13 +68,14 @@ def _lines(relation: Relation) -> Ints:
 def _steps(lines: Relation) -> tuple[Ints, Ints]:
     """(n,) how far the number of the output cell goes with each position along a line, and that of the input cell."""
     along, own = np.zeros(len(lines), dtype=np.int64), np.zeros(len(lines), dtype=np.int64)
-    for axis, stride in enumerate(_strides(lines.out_shape)):
+    for axis, stride in enumerate(strides(lines.out_shape)):
         wide = lines.out_lo[axis] != lines.out_hi[axis]
         along[wide] = stride
-        for moves, other in zip(lines.lo_moves, _strides(lines.in_shape), strict=True):
+        for moves, other in zip(lines.lo_moves, strides(lines.in_shape), strict=True):
             own += other * ((moves == axis + 1) & wide) - other * ((moves == -axis - 1) & wide)
     return along, own
 
 
-def _strides(shape: Shape) -> list[int]:
+def strides(shape: Shape) -> list[int]:
+    """How far the number of a cell in C order goes with each position along the axes."""
     return [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]

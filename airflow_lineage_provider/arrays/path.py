@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from airflow_lineage_provider.arrays import dense, join
@@ -35,8 +34,7 @@ class Step(NamedTuple):
         return join.candidates(region.boxes if region.at_hand is None else region.at_hand, self.side)[0]
 
 
-@dataclass(frozen=True)
-class Hop:
+class Hop(NamedTuple):
     """One hop of a query, as it went.
 
     :ivar source: the array it started from.
@@ -56,10 +54,12 @@ class Hop:
 def is_dense(step: Step, region: Region) -> bool:
     """Whether bitmaps cost less than boxes."""
     relation = step.relation
-    if region.is_empty or _in_plain_numbers(step, region):
+    if region.is_empty:
         return False
     if relation.is_identity:
         return region.bits is not None
+    if step.backward and not region.unread and join.are_numbered(relation, region.cells_at_most):
+        return False
     shapes = (relation.in_shape, relation.out_shape)
     if sum(map(math.prod, shapes)) > DENSE_CELLS or max(map(len, shapes)) > _DENSE_RANK:
         return False
@@ -67,7 +67,7 @@ def is_dense(step: Step, region: Region) -> bool:
     if len(relation) == 1 and size <= 1:
         return False
     # What has to be looked at to tell more costs more than many a hop.
-    boxes, painted = _cost(region, size), _painting(region)
+    boxes, painted = _cost(region, size), _painting(region) + dense.making(relation)
     least = dense.least_cost(relation) + painted
     if boxes + size * _CANDIDATE * len(relation) <= least:
         return False
@@ -117,10 +117,15 @@ def follow(
     hops = []
     for step, source, target in zip(steps, names[:-1], names[1:], strict=True):
         start = time.perf_counter()
-        dense_hop = merge and choose(step, region)
-        region = _by_bitmaps(step, region) if dense_hop else _by_boxes(step, region, merge)
+        execution = "boxes"
+        if merge and _in_plain_numbers(step, region):
+            region = region if step.relation.is_identity else _by_numbers(step, region)
+        elif merge and choose(step, region):
+            region, execution = _by_bitmaps(step, region), "dense"
+        else:
+            region = _by_boxes(step, region, merge)
         found = len(region.parts) if region.parts is not None and not merge else region.size
-        hops.append(Hop(source, target, found, (time.perf_counter() - start) * 1000, "dense" if dense_hop else "boxes"))
+        hops.append(Hop(source, target, found, (time.perf_counter() - start) * 1000, execution))
     return region, tuple(hops)
 
 
@@ -136,8 +141,6 @@ def _by_boxes(step: Step, region: Region, merge: bool) -> Region:
         return _none(step)
     if merge and step.relation.is_identity:
         return region
-    if merge and _in_plain_numbers(step, region):
-        return _by_numbers(step, region)
     way = join.backward if step.backward else join.forward
     boxes = region.boxes if merge or region.parts is None else region.parts
     return Region(_reached(step), parts=way(step.relation, boxes), are_apart=merge and _keeps_apart(step))

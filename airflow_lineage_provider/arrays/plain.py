@@ -51,12 +51,24 @@ class Row:
         backward = all(axis in told for axis, ends in enumerate(zip(first, last, strict=True)) if ends[0] != ends[1])
         return backward, all(points)
 
+    @property
+    def is_aligned(self) -> bool:
+        """Whether each input axis has an interval that stands still, or one position that moves with an output axis of its own."""
+        lo_moves, hi_moves = self.moves
+        own = [abs(move) for move in lo_moves if move]
+        points = all(low == high for move, low, high in zip(lo_moves, *self.offsets, strict=True) if move)
+        return lo_moves == hi_moves and points and len(set(own)) == len(own)
+
     def is_identity(self, shape: Sequence[int]) -> bool:
         """Whether it leads from each cell of an array to the same one: it fits two of this shape."""
-        if any(self.outputs[0]) or [last + 1 for last in self.outputs[1]] != list(shape):
+        if any(self.outputs[0]) or [last + 1 for last in self.outputs[1]] != list(shape) or 0 in shape:
             return False
-        ends = zip(self.moves, self.offsets, strict=True)
-        return all(moves[axis] == axis + 1 and not offsets[axis] for moves, offsets in ends for axis, side in enumerate(shape) if side != 1)
+        if any(self.offsets[0]) or any(self.offsets[1]):
+            return False
+        ahead = range(1, len(shape) + 1)
+        return all(
+            move == own or (not move and side == 1) for moves in self.moves for move, own, side in zip(moves, ahead, shape, strict=True)
+        )
 
     def backward(self, first: Sequence[int], last: Sequence[int]) -> Box | None:
         """The input cells behind a box of output cells; None where there are none.
@@ -64,7 +76,7 @@ class Row:
         They are a box where it is not `is_shared`.
         """
         first, last = [*map(max, first, self.outputs[0])], [*map(min, last, self.outputs[1])]
-        return self._inputs(first, last) if all(map(le, first, last)) else None
+        return self.inputs(first, last) if all(map(le, first, last)) else None
 
     def forward(self, first: Sequence[int], last: Sequence[int]) -> Box | None:
         """The output cells that a box of input cells stands behind; None where there are none."""
@@ -88,9 +100,10 @@ class Row:
         rank, moves = len(output), [*self.moves[0], *self.moves[1]]
         if moves and (max(moves) > rank or min(moves) < -rank):
             return False
-        return _within(self.outputs, output) and _within(self._inputs(*self.outputs), source) and self._has_no_gap()
+        return _within(self.outputs, output) and _within(self.inputs(*self.outputs), source) and self._has_no_gap()
 
-    def _inputs(self, first: Sequence[int], last: Sequence[int]) -> Box:
+    def inputs(self, first: Sequence[int], last: Sequence[int]) -> Box:
+        """The least box that has all input cells behind a box of its output cells."""
         low, high = self.offsets[0].copy(), self.offsets[1].copy()
         for own, (of_lo, of_hi) in enumerate(zip(*self.moves, strict=True)):
             if of_lo:

@@ -19,9 +19,11 @@ _PAIRS = 2**22
 """Of more pairs of boxes than these, bitmaps say what they have in common."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Region:
-    """Cells of an array of this shape; exactly one of ``parts``, which may overlap, ``bits`` and ``few``, which do not, is given.
+    """Cells of an array of this shape, which are no others later (made for each hop: a frozen one takes twice as long).
+
+    Exactly one of ``parts``, which may overlap, ``bits`` and ``few``, which do not, is given.
 
     :ivar are_apart: whether it is known that no two of ``parts`` overlap.
     """

@@ -48,6 +48,9 @@ class Motion(NamedTuple):
     everywhere: bool
 
 
+_FEW, _MANY = 1024, 4
+"""So few rows are looked at together, and so many rows for each that is meant."""
+
 OUTPUTS, INPUTS = ("out_lo", "out_hi"), ("in_lo", "in_hi", "lo_moves", "hi_moves")
 """The columns of either side."""
 
@@ -59,8 +62,15 @@ class Columns(Protocol):
     def rows(self) -> int:
         """How many there are."""
 
+    @property
+    def are_lines(self) -> bool:
+        """Whether it is known of the columns before they are read that each row is one input cell for each of its output cells."""
+
     def side(self, relation: Relation, name: str) -> dict[str, Any]:
         """What a relation knows of the side that a column is of, by name."""
+
+    def pairs(self, relation: Relation) -> tuple[Pairs, ...] | None:
+        """All pairs in numbers of cells, where the columns tell before they are read that there are not many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +139,7 @@ class Relation:
         """Of each row, the least box that has all its input cells."""
         if not len(self.moving_rows):
             return Boxes(self.in_lo, self.in_hi)
-        if len(self.moving_rows) == len(self):
+        if self.is_moving:
             return self.inputs(self.out_boxes)
         found = Boxes(self.in_lo.copy(), self.in_hi.copy())
         moving = self.of_moving.in_boxes
@@ -146,8 +156,11 @@ class Relation:
             # A beginning that moves ahead is least where the output begins, one that moves against it where that ends.
             at = (where.lo if one.grows == one.of_lo else where.hi)[one.axis]
             end = (found.lo if one.of_lo else found.hi)[one.own]
-            rows = slice(None) if one.everywhere else np.flatnonzero(self.rows_of(one))
-            end[rows] += at[rows] if one.grows else -at[rows]
+            moved = np.add if one.grows else np.subtract
+            if one.everywhere:
+                moved(end, at, out=end)
+            else:
+                moved(end, at, out=end, where=self.rows_of(one))
         return found
 
     @cached_property
@@ -173,14 +186,15 @@ class Relation:
     def _moving(self, own: int, of_lo: bool) -> Iterator[Motion]:
         """How the ends along an input axis move."""
         moves, rank = (self.lo_moves if of_lo else self.hi_moves)[own], len(self.out_shape)
-        if len(moves) and (moves == moves[0]).all():
-            counts = {int(moves[0]): len(moves)}
+        if len(moves) <= _FEW:
+            found = sorted({one - 256 if one > 127 else one for one in set(moves.tobytes())})
+        elif (moves == moves[0]).all():
+            found = [int(moves[0])]
         else:
-            binned = np.bincount(moves.astype(np.int64) + rank, minlength=2 * rank + 1)
-            counts = {int(at) - rank: int(binned[at]) for at in binned.nonzero()[0]}
-        for one, rows in counts.items():
+            found = (np.bincount(moves.astype(np.int64) + rank).nonzero()[0] - rank).tolist()
+        for one in found:
             if one:
-                yield Motion(own, of_lo, abs(one) - 1, one > 0, rows == len(moves))
+                yield Motion(own, of_lo, abs(one) - 1, one > 0, len(found) == 1)
 
     def rows_of(self, motion: Motion) -> Bools:
         """(n,) which rows have an end that moves so."""
@@ -203,7 +217,14 @@ class Relation:
     @cached_property
     def pairs(self) -> tuple[Pairs, ...] | None:
         """All its pairs in numbers of cells, where its rows are hardly more than cells."""
-        return pairs_of(self)
+        told = self.unread.pairs(self) if self.has_told_pairs else None
+        return pairs_of(self) if told is None else told
+
+    @property
+    def has_told_pairs(self) -> bool:
+        """Whether they are had sooner out of columns that have yet to be read than these are."""
+        columns: Columns | None = vars(self).get("unread")
+        return columns is not None and columns.are_lines and not any(name in vars(self) for name in INPUTS)
 
     @cached_property
     def has_shared(self) -> bool:
@@ -254,6 +275,11 @@ class Relation:
     def moving_rows(self) -> Ints:
         """Those."""
         return np.flatnonzero(self.moving) if self.motions else np.zeros(0, dtype=np.int64)
+
+    @property
+    def is_moving(self) -> bool:
+        """Whether ends move in so many rows that all are looked at as quickly as these."""
+        return len(self) <= max(_FEW, _MANY * len(self.moving_rows))
 
     @cached_property
     def of_moving(self) -> Relation:

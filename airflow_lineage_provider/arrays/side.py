@@ -15,12 +15,14 @@ class Side:
     """n boxes of cells of an array of this shape.
 
     :ivar made: the boxes. :ivar passed_by: how often they were gone through without an index, as it costs more to make.
+    :ivar held_against: the boxes that all were held against last, and what met: positions of rows, and of those.
     """
 
     rows: int
     shape: Shape
     made: Callable[[], Boxes]
     passed_by: int = 0
+    held_against: tuple[Boxes, Ints, Ints] | None = None
 
     def __len__(self) -> int:
         return self.rows

@@ -18,8 +18,10 @@ from airflow_lineage_provider.arrays.boxes import Boxes, Shape
 from airflow_lineage_provider.arrays.checks import check_inputs, check_outputs
 from airflow_lineage_provider.arrays.columns import Column, Counted, Packed
 from airflow_lineage_provider.arrays.grouping import Ints
+from airflow_lineage_provider.arrays.pairs import Pairs
 from airflow_lineage_provider.arrays.plain import Row
-from airflow_lineage_provider.arrays.relation import OUTPUTS, Motion, Relation
+from airflow_lineage_provider.arrays.relation import INPUTS, OUTPUTS, Motion, Relation
+from airflow_lineage_provider.arrays.unread_pairs import Lines
 from airflow_lineage_provider.errors import InvalidRelation, RelationDamaged
 
 
@@ -50,6 +52,8 @@ class Unread:
 
     def few(self) -> tuple[Row, ...]:
         """The rows in plain numbers."""
+        if self.rows == 1:
+            return (self._row([one if isinstance(one, int) else one.listed()[0] for one in self.columns]),)
         columns = [one if isinstance(one, int) else one.listed() for one in self.columns]
         return tuple([self._row([one if isinstance(one, int) else one[at] for one in columns]) for at in range(self.rows)])
 
@@ -64,8 +68,26 @@ class Unread:
 
         :raises RelationDamaged: they are no relation's, or not readable.
         """
+        if relation.few:
+            return _of_few(relation.few)
         try:
             return self._outputs(relation) if name in OUTPUTS else self._inputs(relation)
+        except (InvalidRelation, RelationDamaged) as problem:
+            raise damaged(problem, self.where()) from problem
+
+    @property
+    def are_lines(self) -> bool:
+        """Whether it is known of them before they are read that each row is one input cell for each of its output cells (`Lines`)."""
+        return bool(self.rows) and _all_nought(self.inputs[1::4]) and _all_nought(self.inputs[3::4])
+
+    def pairs(self, relation: Relation) -> tuple[Pairs, ...] | None:
+        """All pairs of a relation in numbers of cells, where it is known of the columns before they are read that there are not many.
+
+        :raises RelationDamaged: they are no relation's, or not readable.
+        """
+        lines = Lines.of(self.rows, self.outputs, self.inputs, (relation.out_shape, relation.in_shape))
+        try:
+            return lines.pairs(is_whole=vars(relation).get("is_whole", False))
         except (InvalidRelation, RelationDamaged) as problem:
             raise damaged(problem, self.where()) from problem
 
@@ -141,8 +163,16 @@ class Unread:
 _MOST = 65
 """More than two moves can differ by, of an array of 32 axes at most."""
 
-_FOUND = ("motions", "moving", "moving_rows", "of_moving")
+_FOUND = ("motions", "moving", "moving_rows", "of_moving", "in_boxes")
 """What a check finds out of a relation on its way."""
+
+
+def _of_few(rows: Sequence[Row]) -> dict[str, Any]:
+    """All columns of rows in plain numbers, which were looked at when they were opened."""
+    ends = [*zip(*(row.outputs for row in rows), strict=True), *zip(*(row.offsets for row in rows), strict=True)]
+    moves = ([[max(-_MOST, min(one, _MOST)) for one in row.moves[end]] for row in rows] for end in (0, 1))
+    found = [np.array(one, dtype=np.int64).T for one in ends] + [np.array(one, dtype=np.int8).T for one in moves]
+    return dict(zip((*OUTPUTS, *INPUTS), found, strict=True))
 
 
 def _clipped(column: Packed | Counted) -> Ints:
