@@ -74,13 +74,15 @@ class Lines:
             at = last = _read(offset)
             moves = _read(column)
             for one in _different(moves):
-                axis, here, moved = abs(one) - 1, moves == one, np.add if one > 0 else np.subtract
+                axis, sign = abs(one) - 1, 1 if one > 0 else -1
+                here = np.asarray(moves == one)
                 if axis >= len(begin):
                     raise self._wrong(here, f"moves with an axis that an output of shape {self.shapes[0]} has not")
-                at = self._moved(at, begin[axis], moved, here)
-                last = self._moved(last, begin[axis] + further[axis], moved, here)
+                # (Numbers times truth values: a quarter of what it takes to add where these are true.)
+                at = at + sign * np.multiply(begin[axis], here, dtype=np.int64)
+                last = last + sign * np.multiply(begin[axis] + further[axis], here, dtype=np.int64)
                 if _are_some(further[axis]):
-                    moved(steps, stride, out=steps, where=here & np.asarray(further[axis] > 0))
+                    steps += sign * stride * (here & np.asarray(further[axis] > 0))
             self._check(at, last, side, f"input, of shape {self.shapes[1]}")
             found.append(at)
         return found, steps
@@ -97,12 +99,6 @@ class Lines:
         row = int(np.flatnonzero(np.broadcast_to(which, self.rows))[0])
         return InvalidRelation(f"row {row} of {self.rows:,} of a compressed relation {what}")
 
-    def _moved(self, at: Positions, by: Positions, moved: np.ufunc, here: Bools | bool) -> Ints:
-        """Positions of which some are moved."""
-        found = np.array(np.broadcast_to(at, self.rows), dtype=np.int64)
-        moved(found, by, out=found, where=here)
-        return found
-
     def _numbers(self, at: Sequence[Positions], shape: Shape) -> Ints:
         """Of cells, in C order."""
         found = np.zeros(self.rows, dtype=np.int64)
@@ -117,12 +113,12 @@ class Lines:
         assert first.outputs is not None
         lengths = np.broadcast_to(lengths, self.rows)
         rows = np.flatnonzero(lengths)
-        at, owner = ranges(np.ones(len(rows), dtype=np.int64), lengths[rows].astype(np.int64) + 1)
+        at, owner = ranges(np.ones(len(rows), dtype=np.int64), lengths.take(rows) + 1)
         along = np.zeros(len(rows), dtype=np.int64)
         for one, stride in zip(further, strides(self.shapes[0]), strict=True):
-            along[np.broadcast_to(one, self.rows)[rows] > 0] = stride
-        row = rows[owner]
-        return Pairs(first.outputs[row] + at * along[owner], first.inputs[row] + at * steps[row])
+            along += stride * (np.broadcast_to(one, self.rows).take(rows) > 0)
+        row = rows.take(owner)
+        return Pairs(first.outputs.take(row) + at * along.take(owner), first.inputs.take(row) + at * steps.take(row))
 
 
 def _read(column: Column) -> Positions:
