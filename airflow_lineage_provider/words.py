@@ -81,7 +81,7 @@ ArrayEncoding = Literal["provrc", "provrc-gzip", "provrc-pco"]
 WindowMode = Literal["valid", "same", "full"]
 """How far a window may reach beyond an array (`arrays.rules.windows`)."""
 
-ArrayLineage = Literal["elementwise", "all", "axis"]
+ArrayLineage = Literal["elementwise", "all", "axis", "cells"]
 """What a function's result is declared to come from (`arrays.apply`)."""
 
 FrameJoin = Literal["inner", "left", "right", "outer", "cross"]

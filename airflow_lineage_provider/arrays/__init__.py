@@ -21,6 +21,7 @@ from airflow_lineage_provider.arrays.reuse import Signature
 from airflow_lineage_provider.arrays.tracking.array import Tracked
 from airflow_lineage_provider.arrays.tracking.declared import apply
 from airflow_lineage_provider.arrays.tracking.estimating import by_drise, by_lime
+from airflow_lineage_provider.arrays.tracking.following import by_cells
 from airflow_lineage_provider.arrays.tracking.marks import Marked, behind, of_reason
 from airflow_lineage_provider.arrays.tracking.operations import source
 from airflow_lineage_provider.arrays.tracking.probing import probe
@@ -30,6 +31,6 @@ from airflow_lineage_provider.arrays.tracking.weighing import drise, lime
 
 __all__ = [
     "Cells", "Framed", "Hop", "Log", "Marked", "Relation", "Signature", "Traced", "TracedPath", "TracedReason", "Tracked", "apply",
-    "behind", "by_drise", "by_lime", "compose", "compress", "concat", "decode", "drise", "encode", "expand", "frame", "invert", "lime",
-    "moved", "of_reason", "opened", "probe", "rules", "source", "trace", "traced",
+    "behind", "by_cells", "by_drise", "by_lime", "compose", "compress", "concat", "decode", "drise", "encode", "expand", "frame", "invert",
+    "lime", "moved", "of_reason", "opened", "probe", "rules", "source", "trace", "traced",
 ]  # fmt: skip

@@ -62,9 +62,9 @@ _SAMPLE = 4096
 """By so many pairs the directions of a large relation are compared."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Link:
-    """A relation between an array and one that is made from it.
+    """A relation between an array and one that is made from it. (Made for each hop of a question: a frozen one takes twice as long.)
 
     :ivar table: its rows are boxes of output cells or, where ``turned``, of input cells.
     :ivar operation: what made the output, with its arguments, as JSON; empty where that was not said.

@@ -28,6 +28,10 @@ def selected(cells: Any, name: str, shape: Shape, labels: Labels = NO_LABELS) ->
         array of the array's shape, integers of shape (k, axes) for k cells, or integers of shape (k, axes, 2) for k boxes, [start, stop).
     :raises InvalidCells: they are none, or not all of this array; negative positions are none.
     """
+    if type(cells) is np.ndarray and cells.shape == (1, len(shape), 2) and cells.dtype.kind in "iu":
+        found = _one_box(cells[0].tolist(), shape)
+        if found is not None:
+            return found
     where = f"array {shown(name)} of shape {shape}"
     if has_mask(cells):
         raise InvalidCells(f"cells of {where} cannot be asked for by a masked array, whose mask would be lost: give its filled(…)")
@@ -49,6 +53,13 @@ def selected(cells: Any, name: str, shape: Shape, labels: Labels = NO_LABELS) ->
     raise InvalidCells(
         f"integers for cells of {where} have shape (cells, {rank}) or, for boxes, (boxes, {rank}, 2); these have {cells.shape}"
     )
+
+
+def _one_box(ends: list[list[int]], shape: Shape) -> Region | None:
+    """A box of [start, stop) along each axis, in plain numbers; None where it is empty, or not of this array."""
+    if not all(0 <= start < stop <= side for (start, stop), side in zip(ends, shape, strict=True)):
+        return None
+    return Region(shape, few=(([start for start, _ in ends], [stop - 1 for _, stop in ends]),))
 
 
 def are_labels(one: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -26,6 +27,7 @@ _operations = schema.array_operations
 _source, _output = _arrays.alias("source_array"), _arrays.alias("output_array")
 
 
+@lru_cache(4096)
 def digest(name: str) -> str:
     """By what an array, or an operation, is found."""
     return hashlib.sha256(name.encode()).hexdigest()

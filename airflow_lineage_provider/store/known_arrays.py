@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import cache, lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 import sqlalchemy as sa
@@ -21,14 +20,15 @@ from airflow_lineage_provider.store.textescape import unescape
 _arrays = schema.arrays
 _relations = schema.array_relations
 _JSON = schema.JsonText()
+_SHAPES = 4096
+"""So many shapes are known by their texts."""
 _VALUES = {"digests": "text[]", "ends": "text[]", "read": "bigint[]"}
 
 Ask: TypeAlias = Callable[[Statement, Sequence[Any]], list[tuple[Any, ...]]]
 """Asks a statement with its values."""
 
 
-@dataclass(frozen=True)
-class FoundRelation:
+class FoundRelation(NamedTuple):
     """A relation between two arrays, as it is kept; ``content`` is None where it was not wanted.
 
     :ivar turned: whether it goes from the output to the source. :ivar cause: why it is worth less than was said, if it is.
@@ -60,7 +60,7 @@ def _known() -> tuple[Statement, tuple[str, ...]]:
     told = [_relations.c[name] for name in ("id", "output", "turned", "guarantee", "operation")]
     # The first two conditions are those of an index.
     between = (_relations.c.source == _arrays.c.digest, _relations.c.output == digests, _relations.c.source + _relations.c.output == ends)
-    query = sa.select(_arrays.c.name, _arrays.c.shape, _arrays.c.labels, *told, content)
+    query = sa.select(_arrays.c.digest, _arrays.c.shape, _arrays.c.labels, *told, content)
     query = query.outerjoin_from(_arrays, _relations, sa.and_(*between)).where(_arrays.c.digest == digests)
     compiled = query.compile(dialect=DIALECT)
     values = tuple(compiled.positiontup or ())
@@ -77,15 +77,15 @@ def known(ask: Ask, names: Collection[str], pairs: Collection[tuple[str, str]], 
     by_digest = {digests[name]: name for name in names}
     statement, order = _known()
     values = {
-        "digests": list(by_digest),
-        "ends": [digests[source] + digests[output] for source, output in pairs],
-        "read": list(read),
+        "digests": _as_text(by_digest),
+        "ends": _as_text(digests[source] + digests[output] for source, output in pairs),
+        "read": _as_text(map(str, read)),
     }
     found = Found({}, {}, {})
     for row in ask(statement, [values[name] for name in order]):
-        name, shape, labels, number, output, turned, guarantee, operation, content = row
-        name = unescape(name)
-        found.shapes[name] = tuple(_from_json(shape))
+        own, shape, labels, number, output, turned, guarantee, operation, content = row
+        name = by_digest[own]
+        found.shapes[name] = _shape(shape)
         if labels is not None and (told := labels_of(name, _from_json(labels))):
             found.labels[name] = told
         if number is not None:
@@ -93,6 +93,16 @@ def known(ask: Ask, names: Collection[str], pairs: Collection[tuple[str, str]], 
             operation, guarantee, cause = unsigned(unescape(operation), guarantee)
             found.relations[name, by_digest[output]] = FoundRelation(number, turned, guarantee, operation, bytes_of, cause)
     return found
+
+
+def _as_text(parts: Iterable[str]) -> str:
+    """An array as PostgreSQL writes it, of digits and letters. (Each by itself would take the driver most of a question.)"""
+    return f"{{{','.join(parts)}}}"
+
+
+@lru_cache(_SHAPES)
+def _shape(text: str) -> tuple[int, ...]:
+    return tuple(_from_json(text))
 
 
 def _from_json(text: str) -> Any:

@@ -22,7 +22,7 @@ def escape(text: str) -> str:
 
 def unescape(text: str) -> str:
     """The text of a stored form."""
-    return text.replace(MARK + "0", "\x00").replace(MARK + "1", MARK)
+    return text.replace(MARK + "0", "\x00").replace(MARK + "1", MARK) if MARK in text else text
 
 
 def needs_escape(array: pa.Array) -> bool:

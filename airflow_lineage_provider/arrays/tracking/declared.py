@@ -14,6 +14,7 @@ from airflow_lineage_provider.arrays.link import GUARANTEES
 from airflow_lineage_provider.arrays.relation import Relation
 from airflow_lineage_provider.arrays.tracking.array import Tracked, made, plain
 from airflow_lineage_provider.arrays.tracking.call import hidden_in
+from airflow_lineage_provider.arrays.tracking.following import Followed
 from airflow_lineage_provider.arrays.tracking.relations import along, broadcast, ruled
 from airflow_lineage_provider.errors import InvalidRelation, NotTracked
 from airflow_lineage_provider.shown import shown
@@ -29,10 +30,12 @@ def apply(
 
     :param function: takes as many plain arrays, which cannot be written to, and gives one.
     :param lineage: ``"elementwise"``, each cell from those in its place, with broadcasting; ``"all"``, from all cells; ``"axis"``, from all
-        along ``axis``, else from its own place; a compressed relation for each array; or a rule, which makes them of the arrays' shapes.
+        along ``axis``, else from its own place; ``"cells"``, what its cells are computed from, found by following them through the
+        function (`following`); a compressed relation for each array; or a rule, which makes them of the arrays' shapes.
     :param guarantee: ``exact``, ``superset`` or ``unavailable``; by default a superset for ``"all"`` and ``"axis"``, else exact.
     :param name: of the operation, in paths; the function's own by default.
-    :raises NotTracked: none of the arrays is tracked, or the result is of objects, or masked.
+    :raises NotTracked: none of the arrays is tracked, or the result is of objects, or masked; or the cells cannot be followed.
+    :raises TooManyCells: there are too many to follow.
     :raises InvalidRelation: the lineage does not fit the arrays, or the result.
     """
     tracked = [one for one in arrays if isinstance(one, Tracked)]
@@ -44,8 +47,13 @@ def apply(
     worth = guarantee or ("superset" if lineage in ("all", "axis") else "exact")
     if worth not in GUARANTEES:
         raise InvalidRelation(f"guarantee={shown(guarantee)} is not known; it can be {', '.join(GUARANTEES)}")
-    relations = _relations(lineage, [np.shape(plain(one)) for one in arrays], np.shape(found), axis)
-    operands = [ruled(one, relation, worth) for one, relation in zip(arrays, relations, strict=True) if isinstance(one, Tracked)]
+    if isinstance(lineage, str) and lineage == "cells":
+        which = [at for at, one in enumerate(arrays) if isinstance(one, Tracked)]
+        relations = Followed(function, [np.asarray(plain(one)) for one in arrays], which).relations()
+    else:
+        all_relations = _relations(lineage, [np.shape(plain(one)) for one in arrays], np.shape(found), axis)
+        relations = [relation for one, relation in zip(arrays, all_relations, strict=True) if isinstance(one, Tracked)]
+    operands = [ruled(one, relation, worth) for one, relation in zip(tracked, relations, strict=True)]
     return made(name or str(getattr(function, "__name__", "apply")), found, operands)
 
 
