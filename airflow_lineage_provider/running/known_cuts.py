@@ -16,7 +16,7 @@ from airflow_lineage_provider.sketches import cuts
 from airflow_lineage_provider.sketches.cuts import RowGroup
 from airflow_lineage_provider.sketches.kept_cuts import KeptCuts
 from airflow_lineage_provider.sketches.partition import Partition
-from airflow_lineage_provider.sketches.steps import aligned
+from airflow_lineage_provider.sketches.steps import begun
 from airflow_lineage_provider.sources.row_groups import InFooters, in_footers
 
 if TYPE_CHECKING:
@@ -59,14 +59,14 @@ class KnownCuts:
         return self._aligned(KeptCuts(partition=found, asked=fragments))
 
     def _aligned(self, found: KeptCuts) -> KeptCuts:
-        """Without cuts that the proof is not of."""
+        """With cuts that the proof is of: they are moved to where steps begin."""
         safe = self.column.safe
         problem = safe.why_not_cut(found.partition.cuts)
         if not problem:
             return found
         if self.column.on.cuts is not None:
             raise SketchError(problem)
-        return KeptCuts(partition=replace(found.partition, cuts=aligned(found.partition.cuts, safe.aligned)), asked=found.asked)
+        return KeptCuts(partition=replace(found.partition, cuts=begun(found.partition.cuts, safe.aligned)), asked=found.asked)
 
     @cached_property
     def _footers(self) -> InFooters:

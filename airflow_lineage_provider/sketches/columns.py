@@ -220,7 +220,7 @@ class Question:
         zone = dict(self.pipeline.conf).get("spark.sql.session.timeZone")
         found: dict[int, dict[e.Expression, str]] = {}
         for part in (part for node in operators(self.plan) for own in own_expressions(node) for part in expressions_in(own)):
-            if isinstance(part, e.Call) and (step := step_of(part, zone)) is not None:
+            if isinstance(part, e.Call | e.Cast) and (step := step_of(part, zone)) is not None:
                 found.setdefault(step[0].id, {})[part] = step[1]
         return {column: tuple(steps.items()) for column, steps in found.items()}
 

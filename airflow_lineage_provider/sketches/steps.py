@@ -1,12 +1,14 @@
 """Functions that go up in steps: from one value to the next they stay, or go up (``trunc(day, 'month')``, ``year(day)``, ``n div 10``).
 
-Grouped by such a function of a column, the rows of a group are in one fragment of the column if each cut is where a step begins: the value
-right before the cut is of another step. (The paper has groups by the column itself.) What holds of a column for such cuts alone is told by
-the names of the functions; whether cuts are such is computed, value by value.
+Grouped by such a function of a column, the rows of a group are in one fragment of the column if each cut is where a step begins: no lesser
+value is on the cut's step. (The paper has groups by the column itself.) What holds of a column for such cuts alone is told by the names of
+the functions; where steps begin is computed, value by value (`step_begins`).
 
 >>> from datetime import date
 >>> aligned((date(2024, 2, 1), date(2024, 5, 1)), ("month",)), aligned((date(2024, 2, 2),), ("month",))
 ((datetime.date(2024, 2, 1), datetime.date(2024, 5, 1)), ())
+>>> begun((date(2024, 2, 2), date(2024, 2, 20), date(2024, 5, 3)), ("month",))
+(datetime.date(2024, 2, 1), datetime.date(2024, 5, 1))
 """
 
 from __future__ import annotations
@@ -20,72 +22,121 @@ from zoneinfo import ZoneInfo
 
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.sketches.kinds import is_whole
+from airflow_lineage_provider.sketches.step_begins import begin_of
 
-_UNITS = {
+_OF_DAYS = {
     "year": "year", "yyyy": "year", "yy": "year", "quarter": "quarter", "month": "month", "mon": "month", "mm": "month", "week": "week",
 }  # fmt: skip
-_DIV = re.compile(r"div (\d+)")
+_OF_MOMENTS = {
+    **_OF_DAYS, "day": "day", "dd": "day", "hour": "hour", "minute": "minute", "second": "second", "millisecond": "millisecond",
+}  # fmt: skip
+_UTC = frozenset({"UTC", "Z", "Zulu", "GMT", "Etc/UTC", "Etc/GMT", "Etc/UCT", "Etc/Zulu", "Etc/Universal", "+00:00", "-00:00"})
+_OFFSET = re.compile(r"[+-](0\d|1[0-4]):[0-5]\d")
+_MOST_TURNS = 8
+
+Step = tuple[e.Attribute, str]
 
 
-def step_of(expression: e.Expression, zone: str | None) -> tuple[e.Attribute, str] | None:
-    """The column, a date or a whole number, and the name of its steps; None where an expression is no such function. ``zone`` is the
-    session's: by it Spark makes a moment of a day."""
+def step_of(expression: e.Expression, zone: str | None) -> Step | None:
+    """The column (a date, a timestamp, a whole number or a text) and the name of its steps; None where an expression is no such function.
+    ``zone`` is the session's: by it Spark makes a moment of a day, and a day of a moment."""
     match expression:
-        case e.Call(function="trunc", arguments=(e.Attribute(type="date") as day, e.Literal(value=str(unit)))):
-            return _named(day, unit)
-        case e.Call(function="year", arguments=(e.Attribute(type="date") as day,)):
-            return day, "year"
-        case e.Call(
-            function="date_trunc", arguments=(e.Literal(value=str(unit)), e.Cast(child=e.Attribute(type="date") as day, type=kind))
-        ):
-            found = _named(day, unit)
-            is_sure = kind == "timestamp_ntz" or (kind == "timestamp" and zone is not None and has_last_days(zone))
-            return found if day.type == "date" and is_sure and found is not None and found[1] != "week" else None
+        case e.Call(function="trunc", arguments=(day, e.Literal(value=str(unit)))):
+            return _named(_day(day, zone), _OF_DAYS.get(unit.lower()))
+        case e.Call(function="year", arguments=(day,)):
+            return _named(_day(day, zone), "year")
+        case e.Call(function="date_trunc", arguments=(e.Literal(value=str(unit)), moment)):
+            return _truncated(moment, unit.lower(), zone)
+        case e.Cast(type="date"):
+            return _named(_day(expression, zone), "day")
         case e.Call(function="div", arguments=(one, e.Literal(value=str(size), type=kind))) if is_whole(kind) and int(size) > 0:
-            number = one.child if isinstance(one, e.Cast) and is_whole(one.type) else one
-            return (number, f"div {int(size)}") if isinstance(number, e.Attribute) and is_whole(number.type) else None
+            return _of_number(one, f"div {int(size)}")
+        case e.Call(function="floor", arguments=(e.Call(function="/", type="double", arguments=(e.Cast(child=one, type="double"), by)),)):
+            divisor = _divisor(by)
+            return None if divisor is None else _of_number(one, f"floor / {divisor}")
+        case e.Call(function="substring" | "substr", arguments=(e.Attribute(type="string") as text, e.Literal(value="1"), length)):
+            return _of_text(text, length)
+        case e.Call(function="left", arguments=(e.Attribute(type="string") as text, length)):
+            return _of_text(text, length)
     return None
 
 
-def _named(day: e.Attribute, unit: str) -> tuple[e.Attribute, str] | None:
-    found = _UNITS.get(unit.lower())
-    return None if found is None else (day, found)
+def _named(found: tuple[e.Attribute, str] | None, unit: str | None) -> Step | None:
+    return None if found is None or unit is None else (found[0], unit + found[1])
+
+
+def _day(expression: e.Expression, zone: str | None) -> tuple[e.Attribute, str] | None:
+    """A date, or the timestamp that it is the day of, and what is said of the place where it is that day."""
+    match expression:
+        case e.Attribute(type="date"):
+            return expression, ""
+        case e.Cast(child=e.Attribute() as moment, type="date"):
+            return _moment(moment, zone)
+    return None
+
+
+def _moment(attribute: e.Attribute, zone: str | None) -> tuple[e.Attribute, str] | None:
+    """A timestamp. Where clocks are changed some days end twice: of such zones nothing is said."""
+    if attribute.type == "timestamp_ntz":
+        return attribute, ""
+    if attribute.type != "timestamp" or zone is None or not (zone in _UTC or _OFFSET.fullmatch(zone)):
+        return None
+    return attribute, "" if zone in _UTC else f" at {zone}"
+
+
+def _truncated(moment: e.Expression, unit: str, zone: str | None) -> Step | None:
+    match moment:
+        case e.Attribute():
+            return _named(_moment(moment, zone), _OF_MOMENTS.get(unit))
+        case e.Cast(child=e.Attribute(type="date") as day, type=kind):
+            is_sure = kind == "timestamp_ntz" or (kind == "timestamp" and zone is not None and has_last_days(zone))
+            found = _OF_DAYS.get(unit)
+            return (day, found) if is_sure and found is not None and found != "week" else None
+    return None
+
+
+def _of_number(one: e.Expression, step: str) -> Step | None:
+    number = one.child if isinstance(one, e.Cast) and is_whole(one.type) else one
+    return (number, step) if isinstance(number, e.Attribute) and is_whole(number.type) else None
+
+
+def _divisor(by: e.Expression) -> int | None:
+    """The whole number that a quotient of ``double`` is by, if it is one that a ``double`` has exactly."""
+    literal = by.child if isinstance(by, e.Cast) and by.type == "double" else by
+    if not isinstance(literal, e.Literal) or literal.value is None or not (is_whole(literal.type) or literal.type == "double"):
+        return None
+    try:
+        number = float(literal.value)
+    except ValueError:
+        return None
+    return int(number) if number.is_integer() and 0 < number <= 1 << 31 else None
+
+
+def _of_text(text: e.Attribute, length: e.Expression) -> Step | None:
+    is_told = isinstance(length, e.Literal) and length.value is not None and length.value.isdecimal() and int(length.value) > 0
+    return (text, f"first {int(length.value)} letters") if is_told else None  # type: ignore[union-attr, arg-type]
 
 
 def aligned(cuts: Sequence[Any], steps: Sequence[str]) -> tuple[Any, ...]:
     """Those of the cuts at which a step of each of the functions begins."""
-    return tuple(cut for cut in cuts if all(_begins(cut, step) for step in steps))
+    return tuple(cut for cut in cuts if all(begin_of(cut, step) == cut for step in steps))
 
 
-def _begins(cut: Any, step: str) -> bool:
-    try:
-        return bool(_value(cut, step) != _value(_before(cut), step))
-    except OverflowError:  # there is no day before the first
-        return False
+def begun(cuts: Sequence[Any], steps: Sequence[str]) -> tuple[Any, ...]:
+    """The cuts, which go up, each moved down to where a step of each of the functions begins; without those for which nobody can tell."""
+    found = (_begun(cut, steps) for cut in cuts)
+    return tuple(dict.fromkeys(one for one in found if one is not None))
 
 
-def _before(cut: Any) -> Any:
-    """The value right before."""
-    return cut - timedelta(days=1) if isinstance(cut, date) else cut - 1
-
-
-def _value(value: Any, step: str) -> Any:
-    """The step that a value is on."""
-    if isinstance(value, date) and not isinstance(value, datetime):
-        match step:
-            case "year":
-                return value.year
-            case "quarter":
-                return value.year, (value.month - 1) // 3
-            case "month":
-                return value.year, value.month
-            case "week":
-                return value.isocalendar()[:2]
-    size = _DIV.fullmatch(step)
-    if size is not None and isinstance(value, int):
-        quotient = abs(value) // int(size[1])
-        return quotient if value >= 0 else -quotient
-    raise ValueError(f"{value!r} is no value that has steps of {step!r}")
+def _begun(cut: Any, steps: Sequence[str]) -> Any:
+    for _ in range(_MOST_TURNS):
+        moved = cut
+        for step in steps:
+            moved = None if moved is None else begin_of(moved, step)
+        if moved is None or moved == cut:
+            return moved
+        cut = moved
+    return None
 
 
 @lru_cache(maxsize=64)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import date, timedelta
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta, timezone
 from itertools import pairwise
 from random import Random
 from typing import Any
@@ -17,13 +18,17 @@ from airflow_lineage_provider.plan.pipeline import Pipeline
 from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.sketches.columns import SafeColumn, safe_columns
 from airflow_lineage_provider.sketches.partition import Partition
-from airflow_lineage_provider.sketches.steps import aligned, has_last_days, step_of
+from airflow_lineage_provider.sketches.step_begins import begin_of
+from airflow_lineage_provider.sketches.steps import aligned, begun, has_last_days, step_of
 
 pytest.importorskip("z3")
 
 DAY = e.Attribute(id=0, name="day", type="date")
 N = e.Attribute(id=1, name="n", type="int")
 V = e.Attribute(id=2, name="v", type="int")
+AT = e.Attribute(id=3, name="at", type="timestamp")
+CLOCK = e.Attribute(id=4, name="clock", type="timestamp_ntz")
+NAME = e.Attribute(id=5, name="name", type="string")
 
 
 def text(value: str) -> e.Literal:
@@ -36,6 +41,25 @@ def trunc(unit: str) -> e.Call:
 
 def date_trunc(unit: str, kind: str = "timestamp") -> e.Call:
     return e.Call(function="date_trunc", arguments=(text(unit), e.Cast(child=DAY, type=kind)), type=kind)
+
+
+def of_moment(unit: str, moment: e.Attribute = AT) -> e.Call:
+    return e.Call(function="date_trunc", arguments=(text(unit), moment), type="timestamp")
+
+
+def day_of(moment: e.Attribute = AT) -> e.Cast:
+    return e.Cast(child=moment, type="date")
+
+
+def floor(size: str, kind: str = "int") -> e.Call:
+    by = e.Cast(child=e.Literal(value=size, type=kind), type="double")
+    quotient = e.Call(function="/", arguments=(e.Cast(child=N, type="double"), by), type="double")
+    return e.Call(function="floor", arguments=(quotient,), type="bigint")
+
+
+def prefix(length: str, of: e.Attribute = NAME, first: str = "1") -> e.Call:
+    letters = (e.Literal(value=first, type="int"), e.Literal(value=length, type="int"))
+    return e.Call(function="substring", arguments=(of, *letters), type="string")
 
 
 def div(size: str) -> e.Call:
@@ -54,6 +78,16 @@ def div(size: str) -> e.Call:
         (date_trunc("month", "timestamp_ntz"), "Asia/Manila", (DAY, "month")), (date_trunc("month"), "nowhere", None),
         (date_trunc("week"), "UTC", None), (date_trunc("hour"), "UTC", None),
         (div("3"), None, (N, "div 3")), (div("0"), None, None), (div("-2"), None, None),
+        (of_moment("HOUR"), "UTC", (AT, "hour")), (of_moment("dd"), "+05:30", (AT, "day at +05:30")), (of_moment("week"), None, None),
+        (of_moment("day"), "America/St_Johns", None),  # its clocks were put back at a minute past midnight: some days came twice
+        (of_moment("minute", CLOCK), "Europe/Berlin", (CLOCK, "minute")), (of_moment("century", CLOCK), "UTC", None),
+        (day_of(), "Etc/UTC", (AT, "day")), (day_of(), "Europe/Berlin", None), (day_of(CLOCK), None, (CLOCK, "day")),
+        (e.Call(function="year", arguments=(day_of(),), type="int"), "-03:00", (AT, "year at -03:00")),
+        (e.Call(function="trunc", arguments=(day_of(CLOCK), text("mon")), type="date"), None, (CLOCK, "month")),
+        (floor("5"), None, (N, "floor / 5")), (floor("2.5", "double"), None, None), (floor("0"), None, None), (floor("-5"), None, None),
+        (prefix("2"), None, (NAME, "first 2 letters")), (prefix("0"), None, None), (prefix("2", first="2"), None, None),
+        (prefix("2", e.Attribute(id=5, name="name", type="string collate UNICODE_CI")), None, None),
+        (e.Call(function="left", arguments=(NAME, e.Literal(value="3", type="int")), type="string"), None, (NAME, "first 3 letters")),
     ],
 )  # fmt: skip
 def test_which_they_are(function: e.Call, zone: str | None, step: Any) -> None:
@@ -82,14 +116,69 @@ def test_steps_of_whole_numbers(size: int) -> None:
     assert aligned(range(-29, 30), (f"div {size}",)) == expected
 
 
-def test_no_day_is_before_the_first() -> None:
-    assert aligned((date.min,), ("month",)) == ()
+def test_several_steps_begin_where_each_does() -> None:
     assert aligned((date(2024, 1, 1), date(2024, 2, 1)), ("month", "year")) == (date(2024, 1, 1),)
+    assert begun((date(2024, 2, 20), date(2025, 3, 1)), ("month", "year")) == (date(2024, 1, 1), date(2025, 1, 1))
+    assert begun((date(2024, 2, 20),), ("week", "month")) == (date(2024, 1, 1),)  # a Monday
+    # What has no such steps is at the beginning of none.
+    assert (aligned((1, True), ("month",)), begun((1 << 60,), ("floor / 3",)), begun((datetime.min.replace(tzinfo=UTC),), ("day at -03:00",))) == (
+        (), (), (),
+    )  # fmt: skip
+
+
+ZONE = timezone(timedelta(hours=-3, minutes=-30))
+MOMENTS = [datetime(2023, 12, 28, tzinfo=UTC) + timedelta(minutes=37 * at, milliseconds=at) for at in range(2_000)]
+WORDS = sorted((a + b + c for a in "aé\U0001f600" for b in "ab\uffff" for c in ("", "a", "\U0001f600b")), key=str.encode)
+DOMAINS: dict[str, tuple[list[Any], Callable[[Any], Any]]] = {
+    "hour": (MOMENTS, lambda at: (at.date(), at.hour)),
+    "day": ([at.replace(tzinfo=None) for at in MOMENTS], lambda at: at.date()),
+    "week": (MOMENTS, lambda at: at.isocalendar()[:2]),
+    "month at -03:30": (MOMENTS, lambda at: (at.astimezone(ZONE).year, at.astimezone(ZONE).month)),
+    "hour at -03:30": (MOMENTS, lambda at: (at.astimezone(ZONE).date(), at.astimezone(ZONE).hour)),
+    "millisecond": (MOMENTS[:50], lambda at: int(at.timestamp() * 1_000)),
+    "floor / 3": (list(range(-20, 20)), lambda n: int((n / 3) // 1)),
+    "div 4": (list(range(-20, 20)), lambda n: int(n / 4)),
+    "first 1 letters": (WORDS, lambda word: word[:1]),
+    "first 2 letters": (WORDS, lambda word: word[:2]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("step", DOMAINS)
+def test_a_step_begins_where_no_lesser_value_is_on_it(step: str) -> None:
+    """Of values in order: what is on the step of a value is between its beginning and the value, and the beginning is on it itself."""
+    values, on = DOMAINS[step]
+    order: Callable[[Any], Any] = (lambda value: value.encode()) if isinstance(values[0], str) else lambda value: value
+    for at, value in enumerate(values):
+        first = begin_of(value, step)
+        assert on(first) == on(value)
+        assert begin_of(first, step) == first
+        below = next((other for other in reversed(values[:at]) if on(other) != on(value)), None)
+        assert below is None or order(below) < order(first) <= order(value)
+
+
+def test_moments_begin_where_duckdb_says() -> None:
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        for unit in ("second", "minute", "hour", "day", "week", "month", "quarter", "year"):
+            for at in MOMENTS[::97]:
+                clock = at.replace(tzinfo=None)
+                assert connection.execute(f"SELECT date_trunc('{unit}', ?::TIMESTAMP)", [clock]).fetchall() == [(begin_of(clock, unit),)]
+
+
+def test_cuts_that_are_moved_begin_steps() -> None:
+    """Percentiles of days begin no months."""
+    days = [date(2024, month, day) for month in (2, 3, 5) for day in (3, 17, 29)]
+    assert begun(days, ("month",)) == (date(2024, 2, 1), date(2024, 3, 1), date(2024, 5, 1))
+    assert aligned(begun(days, ("quarter",)), ("quarter", "month")) == (date(2024, 1, 1), date(2024, 4, 1))
+
+
+SOURCE = (DAY, N, V, AT, CLOCK, NAME)
+COLUMNS = tuple(one.name for one in SOURCE)
 
 
 def by(function: e.Expression, limit: str = "10") -> Pipeline:
     """``SELECT f(…), min(v) FROM t GROUP BY 1 HAVING min(v) > limit``"""
-    source = o.Source(relation=Relation(name="t", kind="local"), output=(DAY, N, V), columns=("day", "n", "v"), leaf=0)
+    source = o.Source(relation=Relation(name="t", kind="local"), output=SOURCE, columns=COLUMNS, leaf=0)
     made = e.Attribute(id=8, name="m", type="int")
     columns = (
         e.Alias(child=function, attribute=e.Attribute(id=7, name="f", type=function.type)),
@@ -105,10 +194,13 @@ def judged(function: e.Expression) -> dict[str, SafeColumn]:
 
 
 def test_what_is_safe_for_cuts_where_steps_begin() -> None:
-    for function, column, step in ((trunc("MM"), "day", "month"), (date_trunc("year"), "day", "year"), (div("5"), "n", "div 5")):
+    for function, column, step in (
+        (trunc("MM"), "day", "month"), (date_trunc("year"), "day", "year"), (div("5"), "n", "div 5"), (of_moment("hour"), "at", "hour"),
+        (day_of(CLOCK), "clock", "day"), (floor("7"), "n", "floor / 7"), (prefix("3"), "name", "first 3 letters"),
+    ):
         found = judged(function)
         assert {name: (one.safe, one.aligned) for name, one in found.items()} == {
-            **dict.fromkeys(("day", "n", "v"), (False, ())), column: (True, (step,))
+            **dict.fromkeys(COLUMNS, (False, ())), column: (True, (step,))
         }  # fmt: skip
     assert not judged(date_trunc("week"))["day"].safe
     plain = safe_columns(by(DAY))[0]
