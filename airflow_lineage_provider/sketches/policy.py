@@ -6,7 +6,8 @@ used is what sketches of this template were used so far, the new one counted wit
 
     uses expected = (uses so far + earlier runs it would have served) / (sketches captured so far + 1)
 
-So each sketch that was captured in vain makes the next one wait longer, and where none is used they become rare.
+So each sketch that was captured in vain makes the next one wait longer, and where none is used they become rare. (Of several captures of
+one instance over the same versions one is kept: they are one sketch.)
 """
 
 from __future__ import annotations
@@ -115,14 +116,21 @@ def _paying(runs: Sequence[MeasuredRun], captured: Sequence[MeasuredRun], last: 
     plain, through = _seconds(runs, through=False), _seconds(runs, through=True)
     cost = median(run.capture for run in captured if run.capture is not None)
     uses = sum(run.through for run in runs)
-    expected = (uses + served) / (len(captured) + 1)
+    made = _captures(captured)
+    expected = (uses + served) / (made + 1)
     before = median(plain) if plain else 0.0
     after = median(through) if through else before * (last.share or 0.0 if last is not None else 0.0)
     saved = (before - after) * expected
-    how = f"{uses:,} uses of {len(captured):,} captures so far"
+    how = f"{uses:,} uses of {made:,} captures so far"
     each = f"{before:.2f} s less {after:.2f} s each" + ("" if through else ", as is guessed by the bytes")
     numbers = f"{expected:.1f} more uses are expected ({how}), which save {saved:.2f} s ({each}); a capture takes {cost:.2f} s"
     return Decision(saved >= cost, f"{told}; {numbers}")
+
+
+def _captures(captured: Sequence[MeasuredRun]) -> int:
+    """How many captures there were; those of one instance that kept sketches are one, as each takes the place of the one before."""
+    kept = [run for run in captured if run.share is not None and run.share <= WORTH]
+    return len(captured) - len(kept) + len({(run.binding, *sorted(run.versions.items())) for run in kept})
 
 
 def _seconds(runs: Iterable[MeasuredRun], *, through: bool) -> list[float]:

@@ -56,6 +56,11 @@ def test_runs_over_the_same_rows_are_counted_that_it_would_have_served() -> None
         ([*[run(11, through=True)] * 20, run(10, capture=1, share=0.2)], 3, False, "which save -11.50 s"),
         # Those that were compared with a plain run are uses, and their seconds say nothing.
         ([*[run(None, through=True)] * 20, run(10, capture=11, share=0.2)], 3, True, "11.5 more uses are expected (20 uses of 1 captures"),
+        # Two runs at once that captured the same: one sketch is left. Another instance's is another one, and so is what kept none.
+        ([run(10, capture=11, share=0.2)] * 2, 3, True, "1.5 more uses are expected (0 uses of 1 captures so far)"),
+        ([run(10, capture=11, share=0.2), run(10, capture=11, share=0.2, of="6")], 3, False, "(0 uses of 2 captures so far)"),
+        ([run(10, capture=11, share=0.2), run(10, capture=11, share=0.2, at="v2")], 3, False, "(0 uses of 2 captures so far)"),
+        ([run(10, capture=11, share=0.2), run(10, capture=11), run(10, capture=11)], 3, False, "(0 uses of 3 captures so far)"),
         # A capture that failed cost its seconds all the same.
         ([run(10, capture=50)], 3, False, "a capture takes 50.00 s"),
     ],
