@@ -33,6 +33,7 @@ _OF_MOMENTS = {
 _UTC = frozenset({"UTC", "Z", "Zulu", "GMT", "Etc/UTC", "Etc/GMT", "Etc/UCT", "Etc/Zulu", "Etc/Universal", "+00:00", "-00:00"})
 _OFFSET = re.compile(r"[+-](0\d|1[0-4]):[0-5]\d")
 _MOST_TURNS = 8
+_MOST_DIVISOR = 1 << 31
 
 Step = tuple[e.Attribute, str]
 
@@ -47,13 +48,12 @@ def step_of(expression: e.Expression, zone: str | None) -> Step | None:
             return _named(_day(day, zone), "year")
         case e.Call(function="date_trunc", arguments=(e.Literal(value=str(unit)), moment)):
             return _truncated(moment, unit.lower(), zone)
-        case e.Cast(type="date"):
+        case e.Cast(type="date") | e.Call(function="to_date", arguments=(_,)):
             return _named(_day(expression, zone), "day")
-        case e.Call(function="div", arguments=(one, e.Literal(value=str(size), type=kind))) if is_whole(kind) and int(size) > 0:
-            return _of_number(one, f"div {int(size)}")
+        case e.Call(function="div", arguments=(one, by)):
+            return _of_number(one, "div", _divisor(by))
         case e.Call(function="floor", arguments=(e.Call(function="/", type="double", arguments=(e.Cast(child=one, type="double"), by)),)):
-            divisor = _divisor(by)
-            return None if divisor is None else _of_number(one, f"floor / {divisor}")
+            return _of_number(one, "floor /", _divisor(by))
         case e.Call(function="substring" | "substr", arguments=(e.Attribute(type="string") as text, e.Literal(value="1"), length)):
             return _of_text(text, length)
         case e.Call(function="left", arguments=(e.Attribute(type="string") as text, length)):
@@ -70,7 +70,7 @@ def _day(expression: e.Expression, zone: str | None) -> tuple[e.Attribute, str] 
     match expression:
         case e.Attribute(type="date"):
             return expression, ""
-        case e.Cast(child=e.Attribute() as moment, type="date"):
+        case e.Cast(child=e.Attribute() as moment, type="date") | e.Call(function="to_date", arguments=(e.Attribute() as moment,)):
             return _moment(moment, zone)
     return None
 
@@ -79,15 +79,22 @@ def _moment(attribute: e.Attribute, zone: str | None) -> tuple[e.Attribute, str]
     """A timestamp. Where clocks are changed some days end twice: of such zones nothing is said."""
     if attribute.type == "timestamp_ntz":
         return attribute, ""
-    if attribute.type != "timestamp" or zone is None or not (zone in _UTC or _OFFSET.fullmatch(zone)):
+    if attribute.type != "timestamp" or not _is_even(zone):
         return None
     return attribute, "" if zone in _UTC else f" at {zone}"
+
+
+def _is_even(zone: str | None) -> bool:
+    """Whether clocks there are never changed, as far as its name tells."""
+    return zone is not None and (zone in _UTC or _OFFSET.fullmatch(zone) is not None)
 
 
 def _truncated(moment: e.Expression, unit: str, zone: str | None) -> Step | None:
     match moment:
         case e.Attribute():
             return _named(_moment(moment, zone), _OF_MOMENTS.get(unit))
+        case e.Cast(child=e.Attribute(type="timestamp_ntz") as clock, type="timestamp") if _is_even(zone):
+            return _named((clock, ""), _OF_MOMENTS.get(unit))
         case e.Cast(child=e.Attribute(type="date") as day, type=kind):
             is_sure = kind == "timestamp_ntz" or (kind == "timestamp" and zone is not None and has_last_days(zone))
             found = _OF_DAYS.get(unit)
@@ -95,21 +102,22 @@ def _truncated(moment: e.Expression, unit: str, zone: str | None) -> Step | None
     return None
 
 
-def _of_number(one: e.Expression, step: str) -> Step | None:
+def _of_number(one: e.Expression, function: str, divisor: int | None) -> Step | None:
     number = one.child if isinstance(one, e.Cast) and is_whole(one.type) else one
-    return (number, step) if isinstance(number, e.Attribute) and is_whole(number.type) else None
+    is_number = isinstance(number, e.Attribute) and is_whole(number.type)
+    return (number, f"{function} {divisor}") if is_number and divisor is not None else None  # type: ignore[return-value]
 
 
 def _divisor(by: e.Expression) -> int | None:
-    """The whole number that a quotient of ``double`` is by, if it is one that a ``double`` has exactly."""
-    literal = by.child if isinstance(by, e.Cast) and by.type == "double" else by
+    """The whole number above 0 that a constant is, and that a ``double`` has exactly, too; None for all else."""
+    literal = by.child if isinstance(by, e.Cast) and (is_whole(by.type) or by.type == "double") else by
     if not isinstance(literal, e.Literal) or literal.value is None or not (is_whole(literal.type) or literal.type == "double"):
         return None
     try:
         number = float(literal.value)
     except ValueError:
         return None
-    return int(number) if number.is_integer() and 0 < number <= 1 << 31 else None
+    return int(number) if number.is_integer() and 0 < number <= _MOST_DIVISOR else None
 
 
 def _of_text(text: e.Attribute, length: e.Expression) -> Step | None:

@@ -43,7 +43,7 @@ def date_trunc(unit: str, kind: str = "timestamp") -> e.Call:
     return e.Call(function="date_trunc", arguments=(text(unit), e.Cast(child=DAY, type=kind)), type=kind)
 
 
-def of_moment(unit: str, moment: e.Attribute = AT) -> e.Call:
+def of_moment(unit: str, moment: e.Expression = AT) -> e.Call:
     return e.Call(function="date_trunc", arguments=(text(unit), moment), type="timestamp")
 
 
@@ -80,6 +80,15 @@ def div(size: str) -> e.Call:
         (div("3"), None, (N, "div 3")), (div("0"), None, None), (div("-2"), None, None),
         (of_moment("HOUR"), "UTC", (AT, "hour")), (of_moment("dd"), "+05:30", (AT, "day at +05:30")), (of_moment("week"), None, None),
         (of_moment("day"), "America/St_Johns", None),  # its clocks were put back at a minute past midnight: some days came twice
+        (
+            e.Call(function="div", arguments=(N, e.Cast(child=e.Literal(value="40", type="int"), type="bigint")), type="bigint"),
+            None, (N, "div 40"),
+        ),
+        (e.Call(function="to_date", arguments=(AT,), type="date"), "UTC", (AT, "day")),
+        (e.Call(function="to_date", arguments=(NAME,), type="date"), "UTC", None),
+        # Spark makes a moment of what a clock shows: where clocks are put on, two of them are one moment.
+        (of_moment("hour", e.Cast(child=CLOCK, type="timestamp")), "+02:00", (CLOCK, "hour")),
+        (of_moment("hour", e.Cast(child=CLOCK, type="timestamp")), "Europe/Berlin", None),
         (of_moment("minute", CLOCK), "Europe/Berlin", (CLOCK, "minute")), (of_moment("century", CLOCK), "UTC", None),
         (day_of(), "Etc/UTC", (AT, "day")), (day_of(), "Europe/Berlin", None), (day_of(CLOCK), None, (CLOCK, "day")),
         (e.Call(function="year", arguments=(day_of(),), type="int"), "-03:00", (AT, "year at -03:00")),
@@ -121,9 +130,8 @@ def test_several_steps_begin_where_each_does() -> None:
     assert begun((date(2024, 2, 20), date(2025, 3, 1)), ("month", "year")) == (date(2024, 1, 1), date(2025, 1, 1))
     assert begun((date(2024, 2, 20),), ("week", "month")) == (date(2024, 1, 1),)  # a Monday
     # What has no such steps is at the beginning of none.
-    assert (aligned((1, True), ("month",)), begun((1 << 60,), ("floor / 3",)), begun((datetime.min.replace(tzinfo=UTC),), ("day at -03:00",))) == (
-        (), (), (),
-    )  # fmt: skip
+    assert aligned((1, True), ("month",)) == ()
+    assert begun((1 << 60,), ("floor / 3",)) == begun((datetime.min.replace(tzinfo=UTC),), ("day at -03:00",)) == ()
 
 
 ZONE = timezone(timedelta(hours=-3, minutes=-30))
@@ -197,7 +205,7 @@ def test_what_is_safe_for_cuts_where_steps_begin() -> None:
     for function, column, step in (
         (trunc("MM"), "day", "month"), (date_trunc("year"), "day", "year"), (div("5"), "n", "div 5"), (of_moment("hour"), "at", "hour"),
         (day_of(CLOCK), "clock", "day"), (floor("7"), "n", "floor / 7"), (prefix("3"), "name", "first 3 letters"),
-    ):
+    ):  # fmt: skip
         found = judged(function)
         assert {name: (one.safe, one.aligned) for name, one in found.items()} == {
             **dict.fromkeys(COLUMNS, (False, ())), column: (True, (step,))
