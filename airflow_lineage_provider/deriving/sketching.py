@@ -23,6 +23,7 @@ from airflow_lineage_provider.records.sketches import SketchUse, StoredSketch
 from airflow_lineage_provider.records.versions import FilesVersion, SourceVersion
 from airflow_lineage_provider.rewrite.unique_names import unique_names
 from airflow_lineage_provider.running.carried_sketches import known_cuts
+from airflow_lineage_provider.sketches.files import FILE_PATH, sketched_attribute
 from airflow_lineage_provider.sketches.numbering import numbering
 from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.policy import share_read
@@ -106,7 +107,8 @@ def _of_leaf(finding: _Finding, wanted: Sketching, leaf: int, spark: SparkTracin
             one = maker.stored()
         except (SketchError, OverflowError, ValueError) as error:  # a value that Python has not
             return f"not captured: {error}"
-    ties = _ties(run, spark, leaf, maker) if leaf in wanted.tied and not column.at_limit else ""
+    is_counted = leaf in wanted.tied and not column.at_limit and column.column != FILE_PATH
+    ties = _ties(run, spark, leaf, maker) if is_counted else ""
     return _too_large(one) or ties or one
 
 
@@ -236,9 +238,11 @@ class _Made:
     @cached_property
     def values(self) -> SketchedColumn:
         """The column, opened when there is something that only it can tell."""
-        from airflow_lineage_provider.spark.rereading.sketched import SketchedColumn
+        from airflow_lineage_provider.spark.rereading.sketched import SketchedColumn, SketchedFiles
 
-        return SketchedColumn(self.spark, self.finding.run.recorded.sources[self.leaf], self.name, self.stack)
+        source = self.finding.run.recorded.sources[self.leaf]
+        by_file = self.name == FILE_PATH
+        return SketchedFiles(self.spark, source, self.stack) if by_file else SketchedColumn(self.spark, source, self.name, self.stack)
 
     @property
     def name(self) -> str:
@@ -253,7 +257,7 @@ class _Made:
         source = run.recorded.sources[self.leaf].source
         versions = tuple(wanted.versions[leaf] for leaf in sorted(wanted.versions))
         sketch = Sketch(leaf=self.leaf, column=self.name, count=partition.count, fragments=inside, versions=versions, kind=kind)
-        self.selection = selection(partition, inside, dict(zip(source.columns, source.output, strict=True))[self.name])
+        self.selection = selection(partition, inside, sketched_attribute(source, self.name))
         cuts = replace(cuts, rows=counted)
         assert wanted.instance is not None
         return StoredSketch(

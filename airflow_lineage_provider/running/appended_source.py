@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from airflow_lineage_provider.errors import SketchError
 from airflow_lineage_provider.records.versions import FilesVersion, SourceVersion
 from airflow_lineage_provider.sketches.appends import AppendRule
+from airflow_lineage_provider.sketches.files import FILE_PATH, sketched_attribute
 from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.sketch import WORTH, Sketch
 from airflow_lineage_provider.sketches.use import Selection, selection
@@ -73,6 +74,8 @@ class AppendedSource:
         files = named_as_read(self.frame, self.files)
         if files is None:
             raise SketchError("Spark lists its files by other names")
+        if rule.fragments and self.sketch.column == FILE_PATH:
+            raise SketchError("new files are fragments of their own, and nobody knows in which others their groups have rows")
         found = self._with_fragments(files) if rule.fragments else self._beside_the_sketch(files)
         if found.rows > WORTH * found.total:
             raise SketchError(f"{found.rows:,} of {found.total:,} rows would be read: too many to be worth it")
@@ -113,4 +116,4 @@ class AppendedSource:
 
     @property
     def _attribute(self) -> Attribute:
-        return dict(zip(self.source.columns, self.source.output, strict=True))[self.sketch.column]
+        return sketched_attribute(self.source, self.sketch.column)

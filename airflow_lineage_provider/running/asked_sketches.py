@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_lineage_provider.errors import PlanError
 from airflow_lineage_provider.records.sketches import SketchUse
 from airflow_lineage_provider.sketches.choice import ChosenColumn
+from airflow_lineage_provider.sketches.files import FILE_PATH
 from airflow_lineage_provider.sketches.statistics import Bounds
 from airflow_lineage_provider.sketches.template import Instance
 
@@ -95,12 +96,26 @@ def named_columns(sketch_on: Mapping[str, SketchOn], recorded: RecordedPlan) -> 
     """
     found: dict[int, SketchOn] = {}
     for table, on in sketch_on.items():
-        read = [one.source for one in sources_of(recorded) if one.source.relation.name.casefold() == table.casefold()]
+        read = [one for one in sources_of(recorded) if one.source.relation.name.casefold() == table.casefold()]
         if not read:
             tables = ", ".join(sorted({one.source.relation.name for one in sources_of(recorded)}))
             raise PlanError(f"sketch_on names table {table}, which the pipeline does not read; it reads {tables}")
-        found |= {source.leaf: replace(on, column=column_of(source, on.column)) for source in read}
+        found |= {one.source.leaf: replace(on, column=_column_of(one, on)) for one in read}
     return found
+
+
+def _column_of(one: RecordedSource, on: SketchOn) -> str:
+    """:raises PlanError: there is no such column, or nobody knows the files of its rows."""
+    if on.column.casefold() != FILE_PATH:
+        return column_of(one.source, on.column)
+    if not one.files or FILE_PATH in one.source.columns:
+        raise PlanError(
+            f"sketch_on names {FILE_PATH}, the file of each row, and rows of {one.source.relation.name} are not known by their files: "
+            "Parquet files are, unless a primary key is named (keys=)"
+        )
+    if on.cuts is not None:
+        raise PlanError(f"sketch_on names {FILE_PATH} of {one.source.relation.name} and cuts: each file is a fragment")
+    return FILE_PATH
 
 
 def unused(one: RecordedSource, because: str, column: str = "") -> SketchUse:

@@ -18,6 +18,7 @@ from airflow_lineage_provider.sketches import cuts
 from airflow_lineage_provider.sketches.choice import KnownColumns, chosen, keys_in, values_in
 from airflow_lineage_provider.sketches.columns import canonical, safe_columns
 from airflow_lineage_provider.sketches.cuts import RowGroup
+from airflow_lineage_provider.sketches.files import FILE_PATH
 from airflow_lineage_provider.sketches.template import why_another_time
 from airflow_lineage_provider.sketches.ties import limit_to_count
 from airflow_lineage_provider.sources.row_groups import in_footers
@@ -48,6 +49,8 @@ def columns_to_capture(
     """
     sources = recorded.sources
     judged = [one for one in safe_columns(pipeline, bounds=bounds, keys=keys, clock=perf_counter) if one.leaf in sources]
+    by_file = [(leaf, FILE_PATH) for leaf, on in named.items() if on.column == FILE_PATH]
+    judged += safe_columns(pipeline, bounds=bounds, keys=keys, clock=perf_counter, only=by_file) if by_file else ()
     plan = canonical(pipeline.plan)
     types = {(one.leaf, one.column): one.type for one in judged}
     likely = keys_in(plan) | {(leaf, column): 0 for leaf, columns in keys.items() for column in columns}

@@ -24,6 +24,7 @@ from airflow_lineage_provider.sketches import kept_cuts
 from airflow_lineage_provider.sketches.appends import AppendRule, append_rule
 from airflow_lineage_provider.sketches.choice import why_not
 from airflow_lineage_provider.sketches.columns import SafeColumn, canonical, safe_columns
+from airflow_lineage_provider.sketches.files import FILE_PATH, sketched_attribute
 from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.reuse import why_not_reused
 from airflow_lineage_provider.sketches.sketch import Sketch
@@ -201,10 +202,9 @@ class _Fitting:
         return ", ".join(dict.fromkeys(names)) or "another table was read"
 
     def _selected(self, source: RecordedSource, stored: StoredSketch, of: str) -> _Fit:
-        attributes = dict(zip(source.source.columns, source.source.output, strict=True))
         try:
             sketch, partition = _parts(source, stored)
-            found = selection(partition, sketch.fragments, attributes[stored.column])
+            found = selection(partition, sketch.fragments, sketched_attribute(source.source, stored.column))
         except SketchError as problem:
             return _unreadable(source, stored, problem)
         told = f"sketch of run {stored.run_id}, {of}: {stored.rows:,} of {stored.total:,} rows"
@@ -269,7 +269,8 @@ def _parts(source: RecordedSource, stored: StoredSketch) -> tuple[Sketch, Partit
     """:raises SketchError: it cannot be read."""
     sketch, partition = Sketch.from_bytes(stored.content), kept_cuts.from_bytes(stored.cuts)
     here = (stored.leaf, stored.column, partition.count)
-    if (sketch.leaf, sketch.column, sketch.count) != here or stored.column not in source.source.columns:
+    is_there = bool(source.files) if stored.column == FILE_PATH else stored.column in source.source.columns
+    if (sketch.leaf, sketch.column, sketch.count) != here or not is_there:
         raise SketchError("its parts do not belong together")
     return sketch, partition
 

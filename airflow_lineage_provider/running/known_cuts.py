@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from airflow_lineage_provider.errors import SketchError
 from airflow_lineage_provider.sketches import cuts
 from airflow_lineage_provider.sketches.cuts import RowGroup
+from airflow_lineage_provider.sketches.files import FILE_PATH, of_files
 from airflow_lineage_provider.sketches.kept_cuts import KeptCuts
 from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.steps import begun
@@ -35,17 +36,22 @@ class KnownCuts:
 
     @cached_property
     def known(self) -> KeptCuts | None:
-        """The user's cuts; else those that earlier sketches have; else those at the bounds of row groups of clustered files, or at equal
-        distances between those of dense numbers. None where nobody knows any.
+        """The files, of which each is a fragment; the user's cuts; else those that earlier sketches have; else those at the bounds of row
+        groups of clustered files, or at equal distances between those of dense numbers. None where nobody knows any.
 
         :raises SketchError: the user's are none, or are such as the proof is not of.
         """
         on = self.column.on
+        if on.column == FILE_PATH:
+            return self._of_earlier_or(of_files(self.source.files.values()))
         if on.cuts is not None:
-            given = KeptCuts(partition=Partition(type=self.column.safe.type, cuts=tuple(on.cuts)))
-            return self._aligned(next((one for one in self._of_earlier if one.partition == given.partition), given))
+            return self._aligned(self._of_earlier_or(Partition(type=self.column.safe.type, cuts=tuple(on.cuts))))
         found = next((one for one in self._of_earlier if one.asked == on.fragments), None) or self._of_footers()
         return None if found is None else self._aligned(found)
+
+    def _of_earlier_or(self, partition: Partition) -> KeptCuts:
+        """The partition, with the numbers of rows that were counted for an earlier sketch that has it."""
+        return next((one for one in self._of_earlier if one.partition == partition), KeptCuts(partition=partition))
 
     def read(self, values: ColumnValues) -> KeptCuts:
         """Those that are known; else a value a fragment, or percentiles of a sample.

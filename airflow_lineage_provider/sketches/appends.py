@@ -25,6 +25,7 @@ from airflow_lineage_provider.plan.pipeline import Pipeline
 from airflow_lineage_provider.plan.text import operator_text
 from airflow_lineage_provider.plan.walk import all_operators, operators
 from airflow_lineage_provider.sketches.columns import ONE_AT_A_TIME, canonical, formulas_of
+from airflow_lineage_provider.sketches.files import FILE_PATH, with_paths
 from airflow_lineage_provider.sketches.formula import Formulas
 from airflow_lineage_provider.sketches.matched import Matched
 from airflow_lineage_provider.sketches.proof import Above, NotSafe, Proof
@@ -75,7 +76,7 @@ def append_rule(
 
     :raises EnvironmentProblem: z3 is not installed. :raises UnsupportedOperator: an operator has no defined lineage.
     """
-    plan = canonical(pipeline.plan)
+    plan = with_paths(canonical(pipeline.plan), {leaf} if column == FILE_PATH else ())
     known = bounds or {}
     assumed = {"bounds": known, "keys": {at: tuple(one) for at, one in (keys or {}).items()}, "timeout_ms": timeout_ms}
     with ONE_AT_A_TIME:

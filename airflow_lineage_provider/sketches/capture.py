@@ -34,6 +34,7 @@ from airflow_lineage_provider.plan.base import unknown
 from airflow_lineage_provider.plan.expressions import Alias, Attribute, Expression
 from airflow_lineage_provider.plan.walk import all_operators, children, subqueries, with_children
 from airflow_lineage_provider.sketches.equal_columns import EqualColumns, equalities
+from airflow_lineage_provider.sketches.files import FILE_PATH
 from airflow_lineage_provider.sketches.marks import FRAGMENT, CannotCarry, Carried, Carrying, Many, Mark, NumberLost, One
 from airflow_lineage_provider.sketches.ties import takes_other_rows
 from airflow_lineage_provider.sketches.unions import FEW, Column, Union, keeps_order, of_numbers, of_unions
@@ -76,7 +77,9 @@ def _(node: o.Source, how: Carrying, _ordered: bool) -> Carried:
         return Carried(plan=node)
     if FRAGMENT in {column.casefold() for column in node.columns}:
         raise CannotCarry(node, [node.leaf], f"the table has a column {FRAGMENT} of its own")
-    value = node.output[node.columns.index(how.columns[node.leaf])]  # behind it may stand a lineage key of the same column
+    column = how.columns[node.leaf]
+    # Behind it may stand a lineage key of the same column.
+    value = None if column == FILE_PATH else node.output[node.columns.index(column)]
     number = how.attribute("int", nullable=False)
     plan = replace(node, output=(*node.output, number), columns=(*node.columns, FRAGMENT))
     return Carried(plan=plan, marks=(One(leaf=node.leaf, value=value, number=number),))

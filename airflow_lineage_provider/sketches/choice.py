@@ -12,6 +12,7 @@ from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expression_walk import references
 from airflow_lineage_provider.plan.walk import operators
 from airflow_lineage_provider.sketches.columns import SafeColumn
+from airflow_lineage_provider.sketches.files import FILE_PATH
 from airflow_lineage_provider.sketches.kinds import is_whole
 from airflow_lineage_provider.sketches.statistics import Bounds
 from airflow_lineage_provider.sketches.wanted import SketchOn
@@ -75,7 +76,7 @@ def chosen(
     :raises SketchUnsafe: a column that was named is not safe.
     """
     leaves = dict.fromkeys(one.leaf for one in judged)
-    judged = [replace(one, ties=False) if one.leaf in countable else one for one in judged]
+    judged = [replace(one, ties=False) if one.leaf in countable and one.column != FILE_PATH else one for one in judged]
     return {leaf: _of_leaf([one for one in judged if one.leaf == leaf], named.get(leaf), known) for leaf in leaves}
 
 

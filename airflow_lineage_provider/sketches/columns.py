@@ -24,6 +24,7 @@ from airflow_lineage_provider.rewrite.pull_out_udfs import pull_out_udfs
 from airflow_lineage_provider.rewrite.scalar_subqueries import scalar_subqueries
 from airflow_lineage_provider.rewrite.unique_attributes import unique_attributes
 from airflow_lineage_provider.sketches.at_limit import require_same_rows
+from airflow_lineage_provider.sketches.files import FILE_PATH, with_paths
 from airflow_lineage_provider.sketches.formula import Formulas
 from airflow_lineage_provider.sketches.kinds import kind_of
 from airflow_lineage_provider.sketches.order import order_of
@@ -114,11 +115,13 @@ def safe_columns(
     theorem 2).
 
     ``bounds`` are what the statistics of the sources' versions say of columns, ``keys`` the primary keys of leaves, where they are known;
-    ``clock`` gives seconds.
+    ``clock`` gives seconds. The names of files (`files`) are judged where ``only`` has them.
 
     :raises EnvironmentProblem: z3 is not installed. :raises UnsupportedOperator: the plan has an operator without a rule.
     """
-    asked = Question(canonical(pipeline.plan), pipeline, bounds or {}, {at: tuple(one) for at, one in (keys or {}).items()}, timeout_ms)
+    by_file = frozenset(leaf for leaf, column in only or () if column == FILE_PATH)
+    plan = with_paths(canonical(pipeline.plan), by_file)
+    asked = Question(plan, pipeline, bounds or {}, {at: tuple(one) for at, one in (keys or {}).items()}, timeout_ms, by_file)
     found = []
     for source in leaves(asked.plan):
         for column, attribute in zip(source.columns, source.output, strict=True):
@@ -144,11 +147,14 @@ class Question:
     bounds: Bounds
     keys: Mapping[int, tuple[str, ...]]
     timeout_ms: int
+    by_file: frozenset[int] = frozenset()
 
     def judged(self, source: o.Source, column: str, attribute: e.Attribute, ms: Callable[[], float]) -> SafeColumn:
         """One column."""
         name = (source.leaf, source.relation.name, column, attribute.type)
         refused = why_refused(attribute.type)
+        if column == FILE_PATH and source.leaf not in self.by_file:
+            refused = "Spark calls the name of a row's file so"
         if refused:
             return SafeColumn(*name, False, "type", because=refused, ms=ms())
         try:
@@ -175,7 +181,7 @@ class Question:
             if self.steps:
                 with suppress(NotSafe):
                     return self._proved(leaf, column, steps=self.steps)
-            ordered = lowest_limit(self.plan, leaf)
+            ordered = None if column == FILE_PATH else lowest_limit(self.plan, leaf)
             if ordered is not None:
                 with suppress(NotSafe):
                     return self._proved_at(ordered, leaf, column)

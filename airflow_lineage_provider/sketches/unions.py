@@ -2,9 +2,11 @@
 
 ``set`` collects the numbers that there are, and ``words`` are bits in as many whole numbers as there are fragments by 64. Spark aggregates
 by hashing as long as the state of a function is of fixed size, as ``words`` have it: with sets the groups come out in another order, and so
-do a group's rows. Sets take next to nothing with few groups, and a third of a bare aggregation with many; a word takes its time for each
-row, however many groups there are. (Bitmaps of Spark's, of 4 KB a group, save a tenth with one group, and take half as much again with
-many. Lists of different numbers, of which Spark makes one row each before it collects them, take more than sets with few groups and many.)
+do a group's rows. Sets take next to nothing with few groups, and a third of a bare aggregation with many, of which two thirds are that
+Spark sorts a task's rows from its 129th group on (``spark.sql.objectHashAggregate.sortBased.fallbackThreshold``: it is left to the session,
+as nobody else knows whether there is memory for more); a word takes its time for each row, however many groups there are. (Bitmaps of
+Spark's, of 4 KB a group, save a tenth with one group, and take half as much again with many. Lists of different numbers, of which Spark
+makes one row each before it collects them, take more than sets with few groups and many.)
 
 A united set is united again by further aggregations: sets of sets, and bits of bits.
 """

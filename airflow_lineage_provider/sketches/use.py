@@ -16,6 +16,7 @@ from functools import cached_property
 from airflow_lineage_provider.errors import SketchError
 from airflow_lineage_provider.plan.expressions import Attribute, Call, Expression, Literal
 from airflow_lineage_provider.sketches.constants import FALSE, TRUE, constant, type_of
+from airflow_lineage_provider.sketches.files import PATH, files_in
 from airflow_lineage_provider.sketches.intervals import Interval, intervals_of
 from airflow_lineage_provider.sketches.partition import Partition
 
@@ -49,11 +50,13 @@ class Membership:
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """The rows of a leaf that meet ``intervals`` and are in a ``membership``, where there are these. Neither is ever NULL, or fails."""
+    """The rows of a leaf that meet ``intervals`` and are in a ``membership``, where there are these. Neither is ever NULL, or fails. Or
+    those of ``files``, whose names are Spark's."""
 
     column: Attribute
     intervals: Expression | None = None
     membership: Membership | None = None
+    files: tuple[str, ...] | None = None
 
 
 def selection(partition: Partition, fragments: frozenset[int], column: Attribute) -> Selection | None:
@@ -63,6 +66,9 @@ def selection(partition: Partition, fragments: frozenset[int], column: Attribute
     """
     if column.type != partition.type:
         raise SketchError(f"fragments of {partition.type} are no fragments of column {column.name}, which is {column.type}")
+    if column == PATH:
+        inside = files_in(partition, fragments)
+        return Selection(column=column, files=inside) if len(inside) < len(partition.cuts) else None
     if len(fragments) == partition.count:
         return None
     if not fragments:

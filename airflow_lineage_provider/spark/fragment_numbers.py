@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 from pyspark.sql.internal import InternalFunction
 
+from airflow_lineage_provider.sketches.files import FILE_PATH
 from airflow_lineage_provider.spark.frames import quoted
 from airflow_lineage_provider.spark.selected import constant_array
 from airflow_lineage_provider.spark.session import PARSER, apply_conf
@@ -25,7 +26,7 @@ def with_fragments(frame: DataFrame, name: str, how: Numbering, number: str) -> 
 
 def fragment_number(name: str, how: Numbering) -> Column:
     """The number of the fragment of a column's value, which is never NULL. It is to be made under the default rules for SQL text."""
-    value = F.col(quoted(name))
+    value = F.col(name if name == FILE_PATH else quoted(name))
     if not how.cuts:
         found = F.lit(0)
     else:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 from pyspark.sql.internal import InternalFunction
 
+from airflow_lineage_provider.sketches.files import FILE_PATH
 from airflow_lineage_provider.spark.frames import quoted
 from airflow_lineage_provider.spark.session import PARSER, apply_conf
 from airflow_lineage_provider.sql import ColumnRef, lower_expression
@@ -25,6 +26,8 @@ def selected(frame: DataFrame, selection: Selection | None, name: str) -> DataFr
     """The rows of a frame that are selected by the values of its column ``name``; all where there is no selection."""
     if selection is None:
         return frame
+    if selection.files is not None:
+        return frame.where(F.col(FILE_PATH).isin(list(selection.files)))
     with apply_conf(frame.sparkSession, PARSER):
         return frame.where(_condition(selection, name))
 

@@ -184,7 +184,7 @@ def _selected(frame: DataFrame, source: o.Source, selection: Selection, in_full:
     if whole is not None:
         frame = of_other_files(frame, in_full)
     names = {a.id: name for name, a in zip(source.columns, source.output, strict=True)}
-    found = selected(frame, selection, names[selection.column.id])
+    found = selected(frame, selection, names.get(selection.column.id, selection.column.name))
     return found if whole is None else found.unionAll(whole)
 
 

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F
 
+from airflow_lineage_provider.sketches.files import of_files
 from airflow_lineage_provider.spark.arrow_border import arrow_frame, to_arrow
 from airflow_lineage_provider.spark.executing.run import under_settings
 from airflow_lineage_provider.spark.fragment_numbers import with_fragments
 from airflow_lineage_provider.spark.frames import quoted
+from airflow_lineage_provider.spark.identity import FILE
 from airflow_lineage_provider.spark.rereading.tracing import Views, spark_errors
 
 if TYPE_CHECKING:
@@ -88,6 +90,23 @@ class SketchedColumn(FrameColumn):
         numbered = with_fragments(frame, self._name, how, _NUMBER)
         found = numbered.groupBy(_NUMBER).agg(F.count(F.lit(1)), F.max(F.coalesce(F.col(_ASKED), F.lit(False)))).collect()
         return [(int(row[0]), int(row[1]), bool(row[2])) for row in found]
+
+
+class SketchedFiles(SketchedColumn):
+    """The files of a source's rows, which their lineage keys tell; closed with the stack."""
+
+    def __init__(self, tracing: SparkTracing, source: RecordedSource, stack: ExitStack) -> None:
+        super().__init__(tracing, source, FILE, stack)
+        fragments = of_files(source.files.values())
+        self._fragments = {int(key): fragments.fragment_of(path) for key, path in source.files.items()}
+
+    def counted(self, how: Numbering) -> dict[int, int]:
+        """How many rows each file has that has any."""
+        return {self._fragments[int(row[0])]: int(row[1]) for row in self._frame.groupBy(FILE).agg(F.count(F.lit(1))).collect()}
+
+    def behind(self, how: Numbering, keys: pa.Table) -> tuple[frozenset[int], dict[int, int]]:
+        """The files of the rows with these lineage keys; and what `counted` says."""
+        return frozenset(self._fragments[key] for key in keys.column(0).unique().to_pylist()), self.counted(how)
 
 
 def _values(frame: DataFrame) -> list[Any]:
