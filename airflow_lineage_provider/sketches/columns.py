@@ -33,11 +33,9 @@ from airflow_lineage_provider.sketches.proof import Above, Counter, NotSafe, Pro
 from airflow_lineage_provider.sketches.safety import relate
 from airflow_lineage_provider.sketches.solver import TIMEOUT_MS
 from airflow_lineage_provider.sketches.statistics import Bounds, texts_of
-from airflow_lineage_provider.sketches.steps import aligned, step_of
+from airflow_lineage_provider.sketches.steps import Steps, aligned, steps_in
 from airflow_lineage_provider.sketches.ties import lowest_limit, places
 from airflow_lineage_provider.sql.constant_values import constant_value
-
-Steps = Mapping[int, tuple[tuple[e.Expression, str], ...]]
 
 PASSES: tuple[Callable[[o.Plan], o.Plan], ...] = (
     unique_attributes, canonical_aggregates, scalar_subqueries, canonical_windows, pull_out_udfs,
@@ -222,13 +220,10 @@ class Question:
 
     @cached_property
     def steps(self) -> Steps:
-        """By column the functions that go up in steps over it."""
+        """What goes up in steps over columns."""
         zone = dict(self.pipeline.conf).get("spark.sql.session.timeZone")
-        found: dict[int, dict[e.Expression, str]] = {}
-        for part in (part for node in operators(self.plan) for own in own_expressions(node) for part in expressions_in(own)):
-            if isinstance(part, e.Call | e.Cast) and (step := step_of(part, zone)) is not None:
-                found.setdefault(step[0].id, {})[part] = step[1]
-        return {column: tuple(steps.items()) for column, steps in found.items()}
+        parts = (part for node in operators(self.plan) for own in own_expressions(node) for part in expressions_in(own))
+        return steps_in(parts, zone)
 
     @cached_property
     def formulas(self) -> Formulas:

@@ -16,6 +16,7 @@ from airflow_lineage_provider.sketches.kinds import kind_of
 from airflow_lineage_provider.sketches.matched import Matched
 from airflow_lineage_provider.sketches.solver import TIMEOUT_MS, implied
 from airflow_lineage_provider.sketches.statistics import Bounds
+from airflow_lineage_provider.sketches.steps import Steps
 
 Counter = tuple[tuple[str, str, str], ...]
 """A counter-model: a column, its value in a plain row, and in the sketched row that goes with it."""
@@ -57,9 +58,8 @@ class Proof:
     timeout_ms: int = TIMEOUT_MS
     uncut: o.Limit | None = None
     """A limit of which it is taken for granted that it cut none of the plain run's rows."""
-    steps_of: Mapping[int, tuple[tuple[e.Expression, str], ...]] = field(default_factory=dict)
-    """By column the functions of the plan that go up in steps over it, with the names of the steps, where the cuts may be asked to be where
-    steps begin (`steps`)."""
+    steps_of: Steps = field(default_factory=dict)
+    """The functions of the plan that go up in steps over columns, where the cuts may be asked to be where steps begin."""
     at_limit: o.Limit | None = None
     """The limit of all of whose rows the sketch is, if it is not of the result's."""
     aligned: set[str] = field(default_factory=set)
@@ -126,12 +126,13 @@ class Proof:
         return self.holds(assumed, f.same_in_two(attribute)) or self._is_on_one_step(assumed, attribute)
 
     def _is_on_one_step(self, assumed: list[Any], attribute: e.Attribute) -> bool:
-        """Whether a function that goes up in steps has one value for both rows, so that they are in one fragment of cuts that are aligned
-        with its steps."""
+        """Whether functions that go up in steps have one value for both rows, so that they are in one fragment of cuts that are aligned
+        with the steps."""
         f = self.formulas
         for column, steps in self.steps_of.items():
-            for expression, step in steps if self.origin(column) == attribute.id else ():
-                if self.holds(assumed, f.alike(f.value(expression, "plain"), f.value(expression, "second"))):
+            for expressions, step in steps if self.origin(column) == attribute.id else ():
+                alike = [f.alike(f.value(one, "plain"), f.value(one, "second")) for one in expressions]
+                if self.holds(assumed, f.z3.And(alike)):
                     self.aligned.add(step)
                     return True
         return False

@@ -14,7 +14,7 @@ the functions; where steps begin is computed, value by value (`step_begins`).
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 from typing import Any
@@ -35,7 +35,58 @@ _OFFSET = re.compile(r"[+-](0\d|1[0-4]):[0-5]\d")
 _MOST_TURNS = 8
 _MOST_DIVISOR = 1 << 31
 
+_PARTS = {
+    "quarter": "quarter of a year", "month": "month of a year", "day": "day of a month", "dayofmonth": "day of a month",
+    "dayofyear": "day of a year", "hour": "hour of a day", "minute": "minute of an hour", "second": "second of a minute",
+}  # fmt: skip
+_TOGETHER = (
+    ("year", "quarter of a year", "quarter"), ("year", "month of a year", "month"), ("month", "day of a month", "day"),
+    ("year", "day of a year", "day"), ("day", "hour of a day", "hour"), ("hour", "minute of an hour", "minute"),
+    ("minute", "second of a minute", "second"),
+)  # fmt: skip
+"""A step, and what tells which part of it a value is on: together they are a step of that. The larger ones first."""
+
+_BY_LENGTH = ("millisecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year")
+
 Step = tuple[e.Attribute, str]
+Steps = Mapping[int, tuple[tuple[tuple[e.Expression, ...], str], ...]]
+"""By column expressions of which all together say on which step a value is, with the name of the steps."""
+
+
+def steps_in(parts: Iterable[e.Part], zone: str | None) -> Steps:
+    """The functions, and sets of functions, among expressions that go up in steps (``year(day)``, and with ``month(day)`` the month)."""
+    found: dict[e.Attribute, dict[tuple[e.Expression, ...], str]] = {}
+    pieces: dict[e.Attribute, dict[str, e.Expression]] = {}
+    for part in parts:
+        if isinstance(part, e.Call | e.Cast) and (step := step_of(part, zone)) is not None:
+            found.setdefault(step[0], {})[part,] = step[1]
+        elif isinstance(part, e.Call) and (piece := _piece_of(part, zone)) is not None:
+            pieces.setdefault(piece[0], {})[piece[1]] = part
+    for column, some in pieces.items():
+        for of, piece, made in _TOGETHER:
+            for whole, step in [*found.get(column, {}).items()]:
+                unit, at, place = step.partition(" at ")
+                other = some.get(piece + at + place)
+                if unit == of and other is not None:
+                    found[column][*whole, other] = made + at + place
+    return {column.id: tuple(sorted(steps.items(), key=lambda one: _length(one[1]))) for column, steps in found.items()}
+
+
+def _length(step: str) -> int:
+    """In which order steps are tried: the shortest first, where most cuts begin."""
+    number = re.search(r"\d+", step.partition(" at ")[0])
+    if number is None:
+        return _BY_LENGTH.index(step.partition(" at ")[0])
+    return -int(number[0]) if step.endswith("letters") else int(number[0])
+
+
+def _piece_of(call: e.Call, zone: str | None) -> Step | None:
+    """A function that says which part of a larger step a moment or a day is on."""
+    if len(call.arguments) != 1:
+        return None
+    (one,) = call.arguments
+    is_clock = isinstance(one, e.Attribute) and one.type != "date"
+    return _named(_moment(one, zone) if is_clock else _day(one, zone), _PARTS.get(call.function))  # type: ignore[arg-type]
 
 
 def step_of(expression: e.Expression, zone: str | None) -> Step | None:

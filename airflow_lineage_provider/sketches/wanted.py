@@ -14,8 +14,8 @@ from airflow_lineage_provider.sketches.partition import MOST_CUTS
 
 @dataclass(frozen=True, kw_only=True)
 class SketchOn:
-    """A column whose fragments a sketch names: ``fragments`` of them, or those between given ``cuts``. (``_metadata.file_path`` is the file of
-    each row: a fragment each.)
+    """A column whose fragments a sketch names: ``fragments`` of them, or those between given ``cuts``. (``_metadata.file_path`` is the file
+    of each row: a fragment each.)
 
     :raises InvalidOption: it cannot be meant so.
     """

@@ -19,7 +19,7 @@ from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.sketches.columns import SafeColumn, safe_columns
 from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.step_begins import begin_of
-from airflow_lineage_provider.sketches.steps import aligned, begun, has_last_days, step_of
+from airflow_lineage_provider.sketches.steps import aligned, begun, has_last_days, step_of, steps_in
 
 pytest.importorskip("z3")
 
@@ -184,17 +184,19 @@ SOURCE = (DAY, N, V, AT, CLOCK, NAME)
 COLUMNS = tuple(one.name for one in SOURCE)
 
 
-def by(function: e.Expression, limit: str = "10") -> Pipeline:
+def by(*functions: e.Expression, limit: str = "10") -> Pipeline:
     """``SELECT f(…), min(v) FROM t GROUP BY 1 HAVING min(v) > limit``"""
     source = o.Source(relation=Relation(name="t", kind="local"), output=SOURCE, columns=COLUMNS, leaf=0)
     made = e.Attribute(id=8, name="m", type="int")
     columns = (
-        e.Alias(child=function, attribute=e.Attribute(id=7, name="f", type=function.type)),
+        *(e.Alias(child=one, attribute=e.Attribute(id=70 + at, name="f", type=one.type)) for at, one in enumerate(functions)),
         e.Alias(child=e.AggregateCall(function="min", arguments=(V,), type="int"), attribute=made),
     )
-    groups = o.Aggregate(child=source, keys=(function,), columns=columns)
+    groups = o.Aggregate(child=source, keys=functions, columns=columns)
     having = e.Call(function=">", arguments=(made, e.Literal(value=limit, type="int")), type="boolean")
-    return Pipeline(plan=o.Filter(child=groups, condition=having), names=("f", "m"), conf=(("spark.sql.session.timeZone", "UTC"),))
+    return Pipeline(
+        plan=o.Filter(child=groups, condition=having), names=(*("f" for _ in functions), "m"), conf=(("spark.sql.session.timeZone", "UTC"),)
+    )
 
 
 def judged(function: e.Expression) -> dict[str, SafeColumn]:
@@ -213,6 +215,52 @@ def test_what_is_safe_for_cuts_where_steps_begin() -> None:
     assert not judged(date_trunc("week"))["day"].safe
     plain = safe_columns(by(DAY))[0]
     assert (plain.safe, plain.aligned, plain.why_not_cut((date(2024, 1, 5),))) == (True, (), "")
+
+
+def part_of(function: str, of: e.Expression = DAY) -> e.Call:
+    return e.Call(function=function, arguments=(of,), type="int")
+
+
+@pytest.mark.parametrize(
+    ("keys", "column", "step"),
+    [
+        ((part_of("year"), part_of("month")), "day", "month"),
+        ((part_of("quarter"), part_of("year")), "day", "quarter"),
+        ((part_of("year"), part_of("month"), part_of("dayofmonth")), "day", "day"),
+        ((day_of(), part_of("hour", AT)), "at", "hour"),
+        ((part_of("minute", CLOCK), part_of("hour", CLOCK), day_of(CLOCK)), "clock", "minute"),
+        ((part_of("year", day_of()), part_of("month", day_of())), "at", "month"),
+        ((part_of("month"), part_of("day")), "day", None),  # of any year
+        ((part_of("year"), part_of("month", day_of())), "day", "year"),  # months of another column
+        ((day_of(CLOCK), part_of("minute", CLOCK)), "clock", "day"),  # of any hour
+    ],
+)
+def test_functions_that_together_tell_a_step(keys: tuple[e.Expression, ...], column: str, step: str | None) -> None:
+    found = {one.column: one for one in safe_columns(by(*keys))}
+    assert {name for name, one in found.items() if one.safe} == ({column} if step else set())
+    assert found[column].aligned == (() if step is None else (step,))  # the shortest, where most cuts begin
+
+
+@pytest.mark.parametrize(
+    ("of", "part", "step"),
+    [
+        ("year", lambda at: (at.month - 1) // 3, "quarter"), ("year", lambda at: at.month, "month"), ("month", lambda at: at.day, "day"),
+        ("year", lambda at: at.timetuple().tm_yday, "day"), ("day", lambda at: at.hour, "hour"), ("hour", lambda at: at.minute, "minute"),
+        ("minute", lambda at: at.second, "second"),
+    ],
+)  # fmt: skip
+def test_a_step_and_a_part_of_it_are_a_step(of: str, part: Callable[[datetime], int], step: str) -> None:
+    clocks = [at.replace(tzinfo=None) for at in MOMENTS]
+    begins: dict[Any, set[Any]] = {}
+    for clock in clocks:
+        begins.setdefault((begin_of(clock, of), part(clock)), set()).add(begin_of(clock, step))
+    assert all(len(some) == 1 for some in begins.values())
+
+
+def test_parts_in_a_zone_are_of_steps_there() -> None:
+    told = steps_in([day_of(), part_of("hour", AT)], "+05:30")
+    assert [step for _, step in told[AT.id]] == ["hour at +05:30", "day at +05:30"]
+    assert steps_in([day_of(), part_of("hour", AT)], "Europe/Berlin") == {}
 
 
 def test_other_cuts_are_refused_and_would_lose_rows() -> None:
