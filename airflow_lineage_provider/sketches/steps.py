@@ -64,8 +64,8 @@ def steps_in(parts: Iterable[e.Part], zone: str | None) -> Steps:
             pieces.setdefault(piece[0], {})[piece[1]] = part
     for column, some in pieces.items():
         for of, piece, made in _TOGETHER:
-            for whole, step in [*found.get(column, {}).items()]:
-                unit, at, place = step.partition(" at ")
+            for whole, name in [*found.get(column, {}).items()]:
+                unit, at, place = name.partition(" at ")
                 other = some.get(piece + at + place)
                 if unit == of and other is not None:
                     found[column][*whole, other] = made + at + place
