@@ -60,8 +60,8 @@ def steps_in(parts: Iterable[e.Part], zone: str | None) -> Steps:
     for part in parts:
         if isinstance(part, e.Call | e.Cast) and (step := step_of(part, zone)) is not None:
             found.setdefault(step[0], {})[part,] = step[1]
-        elif isinstance(part, e.Call) and (piece := _piece_of(part, zone)) is not None:
-            pieces.setdefault(piece[0], {})[piece[1]] = part
+        elif isinstance(part, e.Call) and (told := _piece_of(part, zone)) is not None:
+            pieces.setdefault(told[0], {})[told[1]] = part
     for column, some in pieces.items():
         for of, piece, made in _TOGETHER:
             for whole, name in [*found.get(column, {}).items()]:
