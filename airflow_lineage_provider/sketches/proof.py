@@ -11,6 +11,7 @@ from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expression_walk import references
 from airflow_lineage_provider.plan.text import operator_text
 from airflow_lineage_provider.plan.walk import operators
+from airflow_lineage_provider.rewrite.determinism import is_deterministic
 from airflow_lineage_provider.sketches.formula import Formulas, Value
 from airflow_lineage_provider.sketches.kinds import kind_of
 from airflow_lineage_provider.sketches.matched import Matched
@@ -68,6 +69,8 @@ class Proof:
     needs_rows: bool = False
     steps: list[tuple[str, o.Plan]] = field(default_factory=list)
     same_as: dict[int, int] = field(default_factory=dict)
+    fields: dict[int, dict[str | None, e.Expression]] = field(default_factory=dict)
+    """What structs are made of, by the names of fields: rows that have the same struct have the same in it."""
 
     def touches(self, node: o.Plan) -> bool:
         """Whether the sketched leaf is below."""
@@ -113,8 +116,21 @@ class Proof:
         f = self.formulas
         # NULL is NULL: as GROUP BY compares, not as `=` does.
         equal = [f.same_in_two(key) for key in keys if isinstance(key, e.Attribute) and kind_of(key.type) != "opaque"]
+        equal += [f.alike(f.value(one, "plain"), f.value(one, "second")) for key in keys for one in self._fields_of(key)]
         attributes = [one for source in operators(node) if isinstance(source, o.Source) for one in source.output if one.id in under]
         return all(self._is_determined(known, equal, one, keys) for one in attributes)
+
+    def opened(self, expression: e.Expression) -> e.Expression:
+        """What a field of a struct was made of, where that is known."""
+        match expression:
+            case e.GetField(child=e.Attribute(id=struct), field=name):
+                return self.fields.get(self.origin(struct), {}).get(name, expression)
+        return expression
+
+    def _fields_of(self, key: e.Expression) -> list[e.Expression]:
+        """What a key has in it, if it is a struct that was made of deterministic values."""
+        given = self.fields.get(self.origin(key.id), {}) if isinstance(key, e.Attribute) else {}
+        return [one for one in given.values() if kind_of(one.type) not in ("opaque", "float") and is_deterministic(one)]
 
     def _is_determined(self, known: Matched, equal: list[Any], attribute: e.Attribute, keys: tuple[e.Expression, ...]) -> bool:
         f = self.formulas

@@ -93,9 +93,13 @@ def _(node: o.Project, above: Above, proof: Proof) -> Matched:
 
 def _computed(expression: e.Expression, made: e.Attribute, known: Matched, proof: Proof) -> Matched:
     """A column of which a sketch changes what it reads may change, too."""
-    f = proof.formulas
+    f, expression = proof.formulas, proof.opened(expression)
     if isinstance(expression, e.Attribute):
         proof.same_as[made.id] = proof.origin(expression.id)
+    if isinstance(expression, e.Call) and expression.function == "named_struct":
+        names = [one.value for one in expression.arguments[::2] if isinstance(one, e.Literal)]
+        if len(set(names)) == len(expression.arguments) // 2:
+            proof.fields[made.id] = dict(zip(names, expression.arguments[1::2], strict=True))
     if known.sketched and f.reads_changed(expression):
         f.changed.add(made.id)
     if not is_deterministic(expression):

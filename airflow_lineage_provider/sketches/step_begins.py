@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from datetime import date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
 
 _NAMED = re.compile(
     r"(?P<unit>[a-z]+)(?: at (?P<sign>[+-])(?P<hours>\d\d):(?P<minutes>\d\d))?|div (?P<div>\d+)|floor / (?P<part>\d+)"
-    r"|first (?P<letters>\d+) letters"
+    r"|first (?P<letters>\d+) letters|window of (?P<size>\d+) µs from (?P<first>-?\d+)"
 )  # fmt: skip
 _EXACT = 1 << 53
 """Up to here a ``double`` has all whole numbers, and the whole part of each quotient of two."""
+_EPOCH, _MICRO = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 _LESS = {
     "second": {"microsecond": 0},
     "minute": {"second": 0, "microsecond": 0},
@@ -39,6 +40,8 @@ def begin_of(value: Any, step: str) -> Any:
 
 def _begin(value: Any, named: re.Match[str]) -> Any:
     match value:
+        case datetime() if named["size"]:
+            return _begin_of_window(value, int(named["size"]), int(named["first"])) if value.tzinfo is not None else None
         case datetime() if named["unit"]:
             return _begin_of_moment(value, named)
         case date() if named["unit"]:
@@ -82,6 +85,11 @@ def _begin_of_moment(moment: datetime, named: re.Match[str]) -> datetime | None:
         first = _begin_of_day(there.date(), unit)
         begins = None if first is None else datetime(first.year, first.month, first.day, tzinfo=there.tzinfo)
     return begins if begins is None or moment.tzinfo is None else begins.astimezone(moment.tzinfo)
+
+
+def _begin_of_window(moment: datetime, size: int, first: int) -> datetime:
+    passed = (moment - _EPOCH) // _MICRO
+    return moment - ((passed - first) % size) * _MICRO
 
 
 def _begin_of_quotient(value: int, size: int) -> int:

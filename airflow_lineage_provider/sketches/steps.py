@@ -105,6 +105,8 @@ def step_of(expression: e.Expression, zone: str | None) -> Step | None:
             return _of_number(one, "div", _divisor(by))
         case e.Call(function="floor", arguments=(e.Call(function="/", type="double", arguments=(e.Cast(child=one, type="double"), by)),)):
             return _of_number(one, "floor /", _divisor(by))
+        case e.Call(function="timestamp_micros", arguments=(e.Call(function="-", arguments=(start, e.Literal(value="0"))),)):
+            return _of_window(start)
         case e.Call(function="substring" | "substr", arguments=(e.Attribute(type="string") as text, e.Literal(value="1"), length)):
             return _of_text(text, length)
         case e.Call(function="left", arguments=(e.Attribute(type="string") as text, length)):
@@ -169,6 +171,33 @@ def _divisor(by: e.Expression) -> int | None:
     except ValueError:
         return None
     return int(number) if number.is_integer() and 0 < number <= _MOST_DIVISOR else None
+
+
+def _of_window(start: e.Expression) -> Step | None:
+    """Where a tumbling window begins, as Spark writes it: ``t - mod``, where ``mod`` is ``(t - first) % size``, or that and ``size`` where
+    it is below 0, and ``t`` is ``unix_micros(at)``."""
+    match start:
+        case e.Call(
+            function="-",
+            arguments=(
+                e.Call(function="unix_micros", arguments=(e.Attribute(type="timestamp") as at,)) as micros,
+                e.Call(
+                    function="when",
+                    arguments=(e.Call(function="<", arguments=(mod, zero)), e.Call(function="+", arguments=(below, added)), rest),
+                ),
+            ),
+        ) if mod == below == rest and _number(zero) == 0:
+            match mod:
+                case e.Call(function="%", arguments=(e.Call(function="-", arguments=(from_here, first)), size)) if (
+                    from_here == micros and size == added and _number(first) is not None and (_number(size) or 0) > 0
+                ):
+                    return at, f"window of {_number(size)} µs from {_number(first)}"
+    return None
+
+
+def _number(constant: e.Expression) -> int | None:
+    literal = constant.child if isinstance(constant, e.Cast) and is_whole(constant.type) else constant
+    return int(literal.value) if isinstance(literal, e.Literal) and literal.value is not None and is_whole(literal.type) else None
 
 
 def _of_text(text: e.Attribute, length: e.Expression) -> Step | None:

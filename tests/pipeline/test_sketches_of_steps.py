@@ -25,6 +25,9 @@ FUNCTIONS = {
     "a part of a number": ("floor(id / 40)", "id"),
     "a quotient": ("id div 40", "id"),
     "first letters": ("left(name, 2)", "name"),
+    "a window": ("window(at, '12 hours')", "at"),
+    "where a window begins": ("window(at, '12 hours').start", "at"),
+    "a day and an hour": ("struct(to_date(at), hour(at))", "at"),
 }
 
 

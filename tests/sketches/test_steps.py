@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from itertools import pairwise
 from random import Random
@@ -62,6 +63,26 @@ def prefix(length: str, of: e.Attribute = NAME, first: str = "1") -> e.Call:
     return e.Call(function="substring", arguments=(of, *letters), type="string")
 
 
+def bigint(value: int) -> e.Literal:
+    return e.Literal(value=str(value), type="bigint")
+
+
+def call(function: str, *arguments: e.Expression, type: str = "bigint") -> e.Call:
+    return e.Call(function=function, arguments=arguments, type=type)
+
+
+def window(size: int, first: int = 0, back: int = 0) -> e.Call:
+    """``window(at, …)`` as Spark has it."""
+    micros = call("unix_micros", AT)
+    mod = call("%", call("-", micros, bigint(first)), bigint(size))
+    zero = e.Cast(child=e.Literal(value="0", type="int"), type="bigint")
+    passed = call("when", call("<", mod, zero, type="boolean"), call("+", mod, bigint(size)), mod)
+    begins = call("-", call("-", micros, passed), bigint(back))
+    start = call("timestamp_micros", begins, type="timestamp")
+    end = call("timestamp_micros", call("+", begins, bigint(size)), type="timestamp")
+    return call("named_struct", text("start"), start, text("end"), end, type="struct<start:timestamp,end:timestamp>")
+
+
 def div(size: str) -> e.Call:
     wide = e.Cast(child=N, type="bigint")
     return e.Call(function="div", arguments=(wide, e.Literal(value=size, type="bigint")), type="bigint")
@@ -94,6 +115,10 @@ def div(size: str) -> e.Call:
         (e.Call(function="year", arguments=(day_of(),), type="int"), "-03:00", (AT, "year at -03:00")),
         (e.Call(function="trunc", arguments=(day_of(CLOCK), text("mon")), type="date"), None, (CLOCK, "month")),
         (floor("5"), None, (N, "floor / 5")), (floor("2.5", "double"), None, None), (floor("0"), None, None), (floor("-5"), None, None),
+        (window(3_600_000_000).arguments[1], None, (AT, "window of 3600000000 µs from 0")),
+        (window(900_000_000, -300_000_000).arguments[1], None, (AT, "window of 900000000 µs from -300000000")),
+        (window(3_600_000_000, back=1_800_000_000).arguments[1], None, None),  # of windows that overlap a moment is in several
+        (window(3_600_000_000).arguments[3], None, None), (window(0).arguments[1], None, None),
         (prefix("2"), None, (NAME, "first 2 letters")), (prefix("0"), None, None), (prefix("2", first="2"), None, None),
         (prefix("2", e.Attribute(id=5, name="name", type="string collate UNICODE_CI")), None, None),
         (e.Call(function="left", arguments=(NAME, e.Literal(value="3", type="int")), type="string"), None, (NAME, "first 3 letters")),
@@ -144,6 +169,10 @@ DOMAINS: dict[str, tuple[list[Any], Callable[[Any], Any]]] = {
     "month at -03:30": (MOMENTS, lambda at: (at.astimezone(ZONE).year, at.astimezone(ZONE).month)),
     "hour at -03:30": (MOMENTS, lambda at: (at.astimezone(ZONE).date(), at.astimezone(ZONE).hour)),
     "millisecond": (MOMENTS[:50], lambda at: int(at.timestamp() * 1_000)),
+    "window of 5400000000 µs from 600000000": (MOMENTS, lambda at: (int(at.timestamp()) - 600) // 5_400),
+    "window of 7000000 µs from 0": (
+        [datetime(1969, 12, 31, 23, 59, at, tzinfo=UTC) for at in range(60)], lambda at: int(at.timestamp()) // 7,
+    ),
     "floor / 3": (list(range(-20, 20)), lambda n: int((n / 3) // 1)),
     "div 4": (list(range(-20, 20)), lambda n: int(n / 4)),
     "first 1 letters": (WORDS, lambda word: word[:1]),
@@ -184,6 +213,9 @@ SOURCE = (DAY, N, V, AT, CLOCK, NAME)
 COLUMNS = tuple(one.name for one in SOURCE)
 
 
+CONF = (("spark.sql.session.timeZone", "UTC"),)
+
+
 def by(*functions: e.Expression, limit: str = "10") -> Pipeline:
     """``SELECT f(…), min(v) FROM t GROUP BY 1 HAVING min(v) > limit``"""
     source = o.Source(relation=Relation(name="t", kind="local"), output=SOURCE, columns=COLUMNS, leaf=0)
@@ -194,9 +226,38 @@ def by(*functions: e.Expression, limit: str = "10") -> Pipeline:
     )
     groups = o.Aggregate(child=source, keys=functions, columns=columns)
     having = e.Call(function=">", arguments=(made, e.Literal(value=limit, type="int")), type="boolean")
-    return Pipeline(
-        plan=o.Filter(child=groups, condition=having), names=(*("f" for _ in functions), "m"), conf=(("spark.sql.session.timeZone", "UTC"),)
+    return Pipeline(plan=o.Filter(child=groups, condition=having), names=(*("f" for _ in functions), "m"), conf=CONF)
+
+
+def in_windows(made: e.Call, key: e.Expression | None = None) -> Pipeline:
+    """``SELECT window, min(v) FROM t GROUP BY window(at, …) HAVING min(v) > 10``: the struct is made below the groups."""
+    made_as = e.Attribute(id=90, name="window", type=made.type)
+    plan = by(V).plan
+    assert isinstance(plan, o.Filter)
+    assert isinstance(plan.child, o.Aggregate)
+    below = o.Project(child=plan.child.child, columns=(*SOURCE, e.Alias(child=made, attribute=made_as)))
+    if key is not None:
+        taken = e.Alias(child=key, attribute=e.Attribute(id=91, name="key", type=key.type))
+        below, made_as = o.Project(child=below, columns=(*below.output, taken)), taken.attribute
+    groups = replace(plan.child, child=below, keys=(made_as,), columns=(made_as, plan.child.columns[-1]))
+    return Pipeline(plan=replace(plan, child=groups), names=("w", "m"), conf=CONF)
+
+
+def test_windows_of_time_are_steps() -> None:
+    """Groups by a struct have the same in its fields; what is random has not."""
+    found = {one.column: one for one in safe_columns(in_windows(window(900_000_000)))}
+    assert {name: one.aligned for name, one in found.items() if one.safe} == {"at": ("window of 900000000 µs from 0",)}
+    pair = call("named_struct", text("a"), N, text("b"), text("x"), type="struct<a:int,b:string>")
+    assert [one.column for one in safe_columns(in_windows(pair)) if one.safe] == ["n"]
+    random = call("named_struct", text("a"), call("rand", type="double"), type="struct<a:double>")
+    assert [one.column for one in safe_columns(in_windows(random)) if one.safe] == []
+    start = e.GetField(
+        child=e.Attribute(id=90, name="window", type="struct<start:timestamp,end:timestamp>"), field="start", type="timestamp"
     )
+    by_start = in_windows(window(900_000_000), start)
+    assert [one.column for one in safe_columns(by_start) if one.safe] == ["at"]
+    overlapping = in_windows(window(900_000_000, back=450_000_000))
+    assert [one.column for one in safe_columns(overlapping) if one.safe] == []
 
 
 def judged(function: e.Expression) -> dict[str, SafeColumn]:
