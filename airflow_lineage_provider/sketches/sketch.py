@@ -1,7 +1,7 @@
 """A sketch: the fragments of one column that hold what stands behind a result (the paper's definition 3), and its bytes.
 
 It is *accurate* with exactly these, a superset with more; both serve. (There are none of one row of each group, for a minimum or a maximum,
-as the paper has: for other constants they lose rows.)
+as the paper has: for other constants they lose rows, and a run through one would have less lineage than the plain run has.)
 """
 
 from __future__ import annotations
