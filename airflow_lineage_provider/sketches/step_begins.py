@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+from functools import lru_cache
 from typing import Any
+from zoneinfo import ZoneInfo
+
+from airflow_lineage_provider.sql.local_times import fixed_offset
 
 _NAMED = re.compile(
-    r"(?P<unit>[a-z]+)(?: at (?P<sign>[+-])(?P<hours>\d\d):(?P<minutes>\d\d))?|div (?P<div>\d+)|floor / (?P<part>\d+)"
+    r"(?P<unit>[a-z]+)(?: at (?P<zone>\S+))?|div (?P<div>\d+)|floor / (?P<part>\d+)"
     r"|first (?P<letters>\d+) letters|window of (?P<size>\d+) µs from (?P<first>-?\d+)"
 )  # fmt: skip
 _EXACT = 1 << 53
 """Up to here a ``double`` has all whole numbers, and the whole part of each quotient of two."""
+_TOLD = 1970
+_NEAR = tuple(timedelta(hours=hours) for hours in range(-50, 51, 10))
+"""The longest change of clocks was a day: further away what they show is on the side of a step's beginning that it is on."""
 _EPOCH, _MICRO = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 _LESS = {
     "second": {"microsecond": 0},
@@ -73,9 +80,12 @@ def _begin_of_day(day: date, unit: str) -> date | None:
 
 
 def _begin_of_moment(moment: datetime, named: re.Match[str]) -> datetime | None:
-    """By the clock of the place that the step is of, where it is of one: an instant is compared, and not what clocks show."""
-    offset = timedelta(hours=int(named["hours"] or 0), minutes=int(named["minutes"] or 0)) * (-1 if named["sign"] == "-" else 1)
-    there = moment if moment.tzinfo is None else moment.astimezone(timezone(offset))
+    """By the clock of the place that the step is of, where it is of one: instants are compared, and not what clocks show. Of what begins
+    near to where clocks are changed nothing is said: what they show comes twice, or not at all."""
+    place = place_of(named["zone"] or "UTC")
+    if place is None:
+        return None
+    there = moment if moment.tzinfo is None else moment.astimezone(place)
     unit = named["unit"]
     if unit == "millisecond":
         begins: datetime | None = there.replace(microsecond=there.microsecond // 1000 * 1000)
@@ -84,7 +94,26 @@ def _begin_of_moment(moment: datetime, named: re.Match[str]) -> datetime | None:
     else:
         first = _begin_of_day(there.date(), unit)
         begins = None if first is None else datetime(first.year, first.month, first.day, tzinfo=there.tzinfo)
-    return begins if begins is None or moment.tzinfo is None else begins.astimezone(moment.tzinfo)
+    if begins is None or moment.tzinfo is None:
+        return begins
+    return begins.astimezone(moment.tzinfo) if isinstance(place, timezone) or _is_even_near(begins.astimezone(UTC), place) else None
+
+
+@lru_cache(maxsize=64)
+def place_of(zone: str) -> tzinfo | None:
+    """A time zone by its name: a fixed offset, or a region's. (A name without a region may be another one to Java.)"""
+    offset = fixed_offset(zone)
+    if offset is not None:
+        return timezone(offset)
+    try:
+        return ZoneInfo(zone) if "/" in zone else None
+    except (KeyError, ValueError, OSError):
+        return None
+
+
+def _is_even_near(moment: datetime, place: tzinfo) -> bool:
+    """Whether no clock was changed near an instant. What was before 1970 is told in several ways."""
+    return moment.year >= _TOLD and len({(moment + away).astimezone(place).utcoffset() for away in _NEAR}) == 1
 
 
 def _begin_of_window(moment: datetime, size: int, first: int) -> datetime:

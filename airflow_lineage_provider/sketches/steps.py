@@ -22,7 +22,8 @@ from zoneinfo import ZoneInfo
 
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.sketches.kinds import is_whole
-from airflow_lineage_provider.sketches.step_begins import begin_of
+from airflow_lineage_provider.sketches.step_begins import begin_of, place_of
+from airflow_lineage_provider.sql.local_times import fixed_offset
 
 _OF_DAYS = {
     "year": "year", "yyyy": "year", "yy": "year", "quarter": "quarter", "month": "month", "mon": "month", "mm": "month", "week": "week",
@@ -30,8 +31,6 @@ _OF_DAYS = {
 _OF_MOMENTS = {
     **_OF_DAYS, "day": "day", "dd": "day", "hour": "hour", "minute": "minute", "second": "second", "millisecond": "millisecond",
 }  # fmt: skip
-_UTC = frozenset({"UTC", "Z", "Zulu", "GMT", "Etc/UTC", "Etc/GMT", "Etc/UCT", "Etc/Zulu", "Etc/Universal", "+00:00", "-00:00"})
-_OFFSET = re.compile(r"[+-](0\d|1[0-4]):[0-5]\d")
 _MOST_TURNS = 8
 _MOST_DIVISOR = 1 << 31
 
@@ -129,24 +128,21 @@ def _day(expression: e.Expression, zone: str | None) -> tuple[e.Attribute, str] 
 
 
 def _moment(attribute: e.Attribute, zone: str | None) -> tuple[e.Attribute, str] | None:
-    """A timestamp. Where clocks are changed some days end twice: of such zones nothing is said."""
+    """A timestamp. (Where clocks are changed some days end twice: near to that no step begins, `step_begins`.)"""
     if attribute.type == "timestamp_ntz":
         return attribute, ""
-    if attribute.type != "timestamp" or not _is_even(zone):
+    if attribute.type != "timestamp" or zone is None or place_of(zone) is None:
         return None
-    return attribute, "" if zone in _UTC else f" at {zone}"
-
-
-def _is_even(zone: str | None) -> bool:
-    """Whether clocks there are never changed, as far as its name tells."""
-    return zone is not None and (zone in _UTC or _OFFSET.fullmatch(zone) is not None)
+    return attribute, "" if fixed_offset(zone) == timedelta() else f" at {zone}"
 
 
 def _truncated(moment: e.Expression, unit: str, zone: str | None) -> Step | None:
     match moment:
         case e.Attribute():
             return _named(_moment(moment, zone), _OF_MOMENTS.get(unit))
-        case e.Cast(child=e.Attribute(type="timestamp_ntz") as clock, type="timestamp") if _is_even(zone):
+        case e.Cast(child=e.Attribute(type="timestamp_ntz") as clock, type="timestamp") if (
+            zone is not None and fixed_offset(zone) is not None
+        ):
             return _named((clock, ""), _OF_MOMENTS.get(unit))
         case e.Cast(child=e.Attribute(type="date") as day, type=kind):
             is_sure = kind == "timestamp_ntz" or (kind == "timestamp" and zone is not None and has_last_days(zone))

@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 from itertools import pairwise
 from random import Random
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import duckdb
 import pytest
@@ -100,7 +101,7 @@ def div(size: str) -> e.Call:
         (date_trunc("week"), "UTC", None), (date_trunc("hour"), "UTC", None),
         (div("3"), None, (N, "div 3")), (div("0"), None, None), (div("-2"), None, None),
         (of_moment("HOUR"), "UTC", (AT, "hour")), (of_moment("dd"), "+05:30", (AT, "day at +05:30")), (of_moment("week"), None, None),
-        (of_moment("day"), "America/St_Johns", None),  # its clocks were put back at a minute past midnight: some days came twice
+        (of_moment("day"), "America/St_Johns", (AT, "day at America/St_Johns")), (of_moment("day"), "EST", None),
         (
             e.Call(function="div", arguments=(N, e.Cast(child=e.Literal(value="40", type="int"), type="bigint")), type="bigint"),
             None, (N, "div 40"),
@@ -111,7 +112,7 @@ def div(size: str) -> e.Call:
         (of_moment("hour", e.Cast(child=CLOCK, type="timestamp")), "+02:00", (CLOCK, "hour")),
         (of_moment("hour", e.Cast(child=CLOCK, type="timestamp")), "Europe/Berlin", None),
         (of_moment("minute", CLOCK), "Europe/Berlin", (CLOCK, "minute")), (of_moment("century", CLOCK), "UTC", None),
-        (day_of(), "Etc/UTC", (AT, "day")), (day_of(), "Europe/Berlin", None), (day_of(CLOCK), None, (CLOCK, "day")),
+        (day_of(), "Etc/UTC", (AT, "day")), (day_of(), "Europe/Berlin", (AT, "day at Europe/Berlin")), (day_of(CLOCK), None, (CLOCK, "day")),
         (e.Call(function="year", arguments=(day_of(),), type="int"), "-03:00", (AT, "year at -03:00")),
         (e.Call(function="trunc", arguments=(day_of(CLOCK), text("mon")), type="date"), None, (CLOCK, "month")),
         (floor("5"), None, (N, "floor / 5")), (floor("2.5", "double"), None, None), (floor("0"), None, None), (floor("-5"), None, None),
@@ -325,7 +326,32 @@ def test_a_step_and_a_part_of_it_are_a_step(of: str, part: str, step: str) -> No
 def test_parts_in_a_zone_are_of_steps_there() -> None:
     told = steps_in([day_of(), part_of("hour", AT)], "+05:30")
     assert [step for _, step in told[AT.id]] == ["hour at +05:30", "day at +05:30"]
-    assert steps_in([day_of(), part_of("hour", AT)], "Europe/Berlin") == {}
+    assert steps_in([day_of(), part_of("hour", AT)], "nowhere") == {}
+
+
+@pytest.mark.parametrize(
+    ("zone", "around", "steps"),
+    [
+        ("Europe/Berlin", datetime(2023, 10, 29, tzinfo=UTC), 150), ("Europe/Berlin", datetime(2024, 3, 31, tzinfo=UTC), 150),
+        # Its clocks were put back at a minute past midnight: that day began twice. Samoa left a day out.
+        ("America/St_Johns", datetime(2010, 11, 7, tzinfo=UTC), 150), ("Pacific/Apia", datetime(2011, 12, 30, 10, tzinfo=UTC), 150),
+        ("Europe/Berlin", datetime(1945, 6, 1, tzinfo=UTC), 0),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("unit", ["hour", "day", "week", "month"])
+def test_no_step_that_begins_is_on_both_sides(zone: str, around: datetime, steps: int, unit: str) -> None:
+    """Whatever clocks do: what they show from where a step begins on, they have not shown before."""
+    moments = [around + timedelta(minutes=20 * at) for at in range(-1_500, 1_500)]
+    there = [at.astimezone(ZoneInfo(zone)) for at in moments]
+    shown = [
+        {"hour": (at.date(), at.hour), "day": at.date(), "week": at.isocalendar()[:2], "month": (at.year, at.month)}[unit] for at in there
+    ]
+    begins = {found for at in moments[::5] if (found := begin_of(at, f"{unit} at {zone}")) is not None}
+    assert len(begins) >= (steps if unit == "hour" else 1 if steps else 0)
+    assert steps or not begins
+    for first in begins:
+        before = {what for at, what in zip(moments, shown, strict=True) if at < first}
+        assert before.isdisjoint(what for at, what in zip(moments, shown, strict=True) if at >= first)
 
 
 def test_other_cuts_are_refused_and_would_lose_rows() -> None:
