@@ -113,7 +113,7 @@ class Lines:
         assert first.outputs is not None
         lengths = np.broadcast_to(lengths, self.rows)
         rows = np.flatnonzero(lengths)
-        at, owner = ranges(np.ones(len(rows), dtype=np.int64), lengths.take(rows) + 1)
+        at, owner = ranges(np.ones(len(rows), dtype=np.int64), (lengths.take(rows) + 1).astype(np.int64, copy=False))
         along = np.zeros(len(rows), dtype=np.int64)
         for one, stride in zip(further, strides(self.shapes[0]), strict=True):
             along += stride * (np.broadcast_to(one, self.rows).take(rows) > 0)

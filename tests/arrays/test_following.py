@@ -39,7 +39,7 @@ def horner(x: Any) -> Any:
     ],
 )
 def test_they_are_what_the_rules_tell(function: Function, rule: arrays.Relation, kind: type) -> None:
-    image = np.random.default_rng(1).integers(1, 20, (4, 3)).astype(kind)
+    image: np.ndarray = np.random.default_rng(1).integers(1, 20, (4, 3)).astype(kind)
     found = arrays.apply(function, arrays.source("image", image), lineage="cells")
     np.testing.assert_array_equal(found.values, function(image))
     assert pairs(found, "image") == truth(rule)

@@ -115,7 +115,7 @@ def _with_map(of: _Groups, direction: Direction, ask: Callable[[LookedUpLineage,
     def opened(asked: AskedRun) -> None:
         captured = looked_up(asked)
         assert captured is not None
-        (one,) = (each for each in captured.maps(0, direction) if each.side == "source")
+        (one,) = (each for each in captured.maps(("segment", 0), direction) if each.side == "source")
         begins = np.array(one.begins, np.int64)
         captured.edges(one, begins, direction)
         ask(captured, one)
