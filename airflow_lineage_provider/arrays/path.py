@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from airflow_lineage_provider.arrays import dense, join
@@ -34,7 +35,8 @@ class Step(NamedTuple):
         return join.candidates(region.boxes if region.at_hand is None else region.at_hand, self.side)[0]
 
 
-class Hop(NamedTuple):
+@dataclass(frozen=True)
+class Hop:
     """One hop of a query, as it went.
 
     :ivar source: the array it started from.
