@@ -206,10 +206,14 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.stop()
 
 
+_FILE_SYSTEMS = {f"fs.{kind}{name}.impl" for kind in ("", "AbstractFileSystem.") for name in ("file", "hdfs", "viewfs", "s3a")}
+
+
 def without_hadoops_defaults(session: SparkSession) -> None:
     """Leave out of the session's Hadoop configuration what Hadoop's files of defaults say: its code has the same where nothing is said.
 
-    Every scan of files copies, writes, sends and reads all 1,100 lines, a twentieth of all work. File systems have no other.
+    Every scan of files copies, writes (compressing each by itself), sends and reads all 1,100 lines, a twentieth of all work. File systems
+    have no other: those that tests name keep theirs.
     """
     conf: Any = session.sparkContext._jsc.hadoopConfiguration()
     java: Any = session._jvm
@@ -219,5 +223,5 @@ def without_hadoops_defaults(session: SparkSession) -> None:
     said = json.loads(writer.toString())["properties"]
     conf.clear()
     for one in said:
-        if not one["resource"].endswith("-default.xml") or one["key"].startswith("fs.AbstractFileSystem.") or one["key"].endswith(".impl"):
+        if not one["resource"].endswith("-default.xml") or one["key"] in _FILE_SYSTEMS:
             conf.set(one["key"], one["value"])

@@ -44,8 +44,12 @@ def underlay(
     :param scaled: this may be another than the image's.
     """
     try:
-        orientation = _way_up(data, judged, scaled) if data is not None else AS_STORED
-        uri, note = embedded(without_orientation(data) if data is not None and len(orientations(data)) > 1 else data, problem)
+        orientation = AS_STORED
+        if data is not None and len(data) <= IMAGE_BYTES:  # (a larger one is not looked into)
+            ways = orientations(data)
+            orientation = _way_up(image_size(data), ways, judged, scaled)
+            data = without_orientation(data) if len(ways) > 1 else data
+        uri, note = embedded(data, problem)
     except _NotDrawn as why:
         uri, note = None, str(why)
     if uri is None:
@@ -54,9 +58,8 @@ def underlay(
     return Underlay(href=uri, width=width, height=height, transform=_transform(orientation, drawn)), ""
 
 
-def _way_up(data: bytes, judged: tuple[int, int] | None, scaled: bool) -> int:
-    """The only orientation in which the image is the array that was judged, by its size."""
-    stored, ways = image_size(data), orientations(data)
+def _way_up(stored: tuple[int, int] | None, ways: frozenset[int], judged: tuple[int, int] | None, scaled: bool) -> int:
+    """The only orientation in which the image is the array that was judged, by its size as it is stored."""
     if scaled and ways == {AS_STORED}:
         return AS_STORED
     if stored is None:

@@ -186,7 +186,7 @@ def test_seconds_of_sessions_that_end_with_the_work_are_counted_once(monkeypatch
         assert server.stdout is not None
         server.stdout.readline()
         monkeypatch.setattr(meter, "_server", psutil.Process(server.pid))
-        for _ in range(20):
+        for _ in range(8):
             with meter.reading() as found:
                 server.stdin.write("work\n")
                 server.stdin.flush()

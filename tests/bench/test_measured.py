@@ -123,11 +123,11 @@ def waiting(seconds: float) -> None:
 
 def test_the_lines_of_a_profile_that_say_most() -> None:
     def work() -> None:
-        waiting(0.6)
+        waiting(0.3)
         waiting_longer()
 
     def waiting_longer() -> None:
-        time.sleep(1.2)
+        time.sleep(0.6)
 
     first, second, *_ = profile_lines(profile(work))
     assert re.fullmatch(r"\d\d % of the driver's time: `waiting_longer` of `tests/bench/test_measured\.py`, in `sleep`", first)

@@ -32,14 +32,16 @@ PLAIN: list[dict[str, Any]] = [
 
 def naive(brushes: Mapping[str, Sequence[Any]]) -> dict[str, Counter[Any]]:
     """Every view counts the rows that the brushes on the others leave."""
+    held = {name: {*values} for name, values in brushes.items()}
     return {
-        name: Counter(row[name] for row in PLAIN if all(row[other] in values for other, values in brushes.items() if other != name))
+        name: Counter(row[name] for row in PLAIN if all(row[other] in values for other, values in held.items() if other != name))
         for name in VIEWS
     }
 
 
 def left(brushes: Mapping[str, Sequence[Any]]) -> list[int]:
-    return [at for at, row in enumerate(PLAIN) if all(row[name] in values for name, values in brushes.items())]
+    held = {name: {*values} for name, values in brushes.items()}
+    return [at for at, row in enumerate(PLAIN) if all(row[name] in values for name, values in held.items())]
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 from rich.console import Console
@@ -20,6 +22,7 @@ from airflow_lineage_provider.render.withheld import shown
 from airflow_lineage_provider.store import Store
 from dags.face_page import PHOTOS, photographs
 from dags.face_page import explained as explained_photographs
+from tests.pipeline.small_files import write_parquet
 
 WIDTH = 8
 
@@ -72,10 +75,11 @@ def drawn() -> Any:
 @pytest.fixture
 def tables(spark: SparkSession, tmp_path: Path) -> dict[str, str]:
     left, right = [5.0] * 4 + [1.0] * 4, [0.0] * 4 + [9.0] * 4
-    pictures = [(1, left), (2, right), (3, left)]
-    spark.createDataFrame(pictures, "id int, image array<double>").coalesce(1).write.parquet(f"{tmp_path}/pictures")
+    (tmp_path / "pictures").mkdir()
+    pictures = pa.table({"id": pa.array([1, 2, 3], pa.int32()), "image": [left, right, left]})
+    pq.write_table(pictures, tmp_path / "pictures" / "part-0.parquet")
     reviews = [(1, "so good", "Ada"), (2, "So Good!", "Bob"), (3, "bad", "good")]
-    spark.createDataFrame(reviews, "picture int, body string, author string").coalesce(1).write.parquet(f"{tmp_path}/reviews")
+    assert write_parquet(tmp_path / "reviews", reviews, "picture int, body string, author string")
     for name in ("pictures", "reviews"):
         spark.read.parquet(f"{tmp_path}/{name}").createOrReplaceTempView(name)
     for udf in (brighter_side, praises, sampled):

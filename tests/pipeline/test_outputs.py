@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +25,29 @@ def computed(x: int) -> int:
     raise AssertionError("the pipeline was computed")
 
 
-@pytest.fixture
-def places(tmp_path: Path, spark: SparkSession) -> Iterator[dict[str, str]]:
-    spark.sql("SELECT 1 AS id, 'a' AS name").write.parquet(str(tmp_path / "there"))
+@contextmanager
+def _places(folder: Path, spark: SparkSession, table: str) -> Iterator[dict[str, str]]:
+    spark.sql("SELECT 1 AS id, 'a' AS name").write.parquet(str(folder / "there"))
     for format in ("csv", "json"):
-        spark.sql("SELECT 1 AS id, 'a' AS name").write.format(format).save(str(tmp_path / format))
-    (tmp_path / "file").write_text("x")
-    (tmp_path / "empty").mkdir()
-    spark.sql("CREATE TABLE IF NOT EXISTS output_there (id INT, name STRING) USING parquet")
-    yield {"folder": str(tmp_path)}
-    spark.sql("DROP TABLE output_there")
+        spark.sql("SELECT 1 AS id, 'a' AS name").write.format(format).save(str(folder / format))
+    (folder / "file").write_text("x")
+    (folder / "empty").mkdir()
+    spark.sql(f"CREATE TABLE IF NOT EXISTS {table} (id INT, name STRING) USING parquet")
+    yield {"folder": str(folder), "table": table}
+    spark.sql(f"DROP TABLE {table}")
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[dict[str, str]]:
+    """Of which none is written."""
+    with _places(tmp_path_factory.mktemp("places"), spark, "output_there") as made:
+        yield made
+
+
+@pytest.fixture
+def own_places(tmp_path: Path, spark: SparkSession) -> Iterator[dict[str, str]]:
+    with _places(tmp_path, spark, "output_written") as made:
+        yield made
 
 
 REFUSED = [
@@ -78,14 +91,14 @@ def test_a_format_that_only_code_can_name(lineage: Lineage, tmp_path: Path) -> N
         lineage.run("SELECT 1 AS x", output=Output.path(str(tmp_path / "x"), format="delta"))
 
 
-def test_what_can_be_written_is(lineage: Lineage, spark: SparkSession, places: dict[str, str]) -> None:
-    folder = places["folder"]
+def test_what_can_be_written_is(lineage: Lineage, spark: SparkSession, own_places: dict[str, str]) -> None:
+    folder, table = own_places["folder"], own_places["table"]
     for output in ("{folder}/there+append", "{folder}/empty+append", "{folder}/deep/down/below", "{folder}/there+overwrite"):
-        lineage.run("SELECT 2 AS id, 'b' AS name", output=output.format(**places)).close()
+        lineage.run("SELECT 2 AS id, 'b' AS name", output=output.format(**own_places)).close()
     lineage.run("SELECT 2 AS id, CAST(NULL AS string) AS name", output=f"json:{folder}/json+append").close()
-    lineage.run("SELECT 'b' AS NAME, 2 AS id", output="table:output_there+append").close()
+    lineage.run("SELECT 'b' AS NAME, 2 AS id", output=f"table:{table}+append").close()
     assert spark.read.parquet(f"{folder}/there").collect() == [(2, "b")]
-    assert spark.table("output_there").collect() == [(2, "b")]
+    assert spark.table(table).collect() == [(2, "b")]
 
 
 class TestPostgres:
