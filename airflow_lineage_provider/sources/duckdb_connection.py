@@ -41,7 +41,8 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
 _OPTIMIZERS = frozenset({"build_side_probe_side", "column_lifetime", "deliminator", "expression_rewriter", "join_order", "unused_columns"})
 
 _Key = tuple[frozenset[str], bool]
-_MOST_KEPT = 8
+MOST_KEPT = 8
+"""Databases. Who reads more files one by one reads all of them by one."""
 
 
 class _Kept:
@@ -59,7 +60,7 @@ class _Kept:
             database = self.databases.pop(key, None) or _made(*key)
             self.databases[key] = database
             found = database.cursor()
-            while len(self.databases) > _MOST_KEPT:
+            while len(self.databases) > MOST_KEPT:
                 # Closing it would close the connections to it that others have: it ends with the last of them.
                 self.databases.popitem(last=False)
         return found

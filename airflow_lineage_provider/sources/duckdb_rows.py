@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from airflow_lineage_provider.sources.duckdb_connection import connected, name
+from airflow_lineage_provider.sources.duckdb_connection import MOST_KEPT, connected, name
 from airflow_lineage_provider.sources.duckdb_files import POSITION, column_problem, file_problem, scan
 from airflow_lineage_provider.sources.files import CannotReadHere, FileColumn
 
@@ -25,9 +26,12 @@ class NotByDuckDb(Exception):
     """It is not certain that DuckDB reads of this file what Spark does; Arrow may."""
 
 
-def rows_at(file: pq.ParquetFile, path: Path, columns: list[FileColumn], positions: npt.NDArray[np.int64]) -> list[pa.ChunkedArray]:
+def rows_at(
+    file: pq.ParquetFile, path: Path, columns: list[FileColumn], positions: npt.NDArray[np.int64], among: Collection[Path] = ()
+) -> list[pa.ChunkedArray]:
     """The values of columns at positions, all of which are in the file.
 
+    :param among: the files that are read one after the other, this among them.
     :raises NotByDuckDb: DuckDB is not installed, may read something else than Spark, or fails.
     """
     import numpy as np
@@ -41,7 +45,8 @@ def rows_at(file: pq.ParquetFile, path: Path, columns: list[FileColumn], positio
     listed = ", ".join(name(one) for one in dict.fromkeys([POSITION, *(column.name for column in columns)]))
     # Not a list of numbers in the query: reading its text would take longer than reading the file.
     wanted = pa.table({"position": np.unique(positions)})
-    rows = _fetched(f"SELECT {listed} FROM {scan([path])} WHERE {POSITION} IN (SELECT position FROM {_WANTED})", path, wanted)
+    readable = among if len(among) > MOST_KEPT else [path]
+    rows = _fetched(f"SELECT {listed} FROM {scan([path])} WHERE {POSITION} IN (SELECT position FROM {_WANTED})", readable, wanted)
     found = rows.column(0).to_numpy()
     order = np.argsort(found)
     if not np.isin(positions, found).all():
@@ -50,9 +55,9 @@ def rows_at(file: pq.ParquetFile, path: Path, columns: list[FileColumn], positio
     return [ordered.column(column.name) for column in columns]
 
 
-def _fetched(query: str, path: Path, wanted: pa.Table) -> pa.Table:
+def _fetched(query: str, readable: Collection[Path], wanted: pa.Table) -> pa.Table:
     try:
-        with connected([path], may_skip=True) as connection:
+        with connected(readable, may_skip=True) as connection:
             connection.register(_WANTED, wanted)
             return connection.sql(query).to_arrow_table()
     except CannotReadHere as problem:

@@ -6,7 +6,7 @@ time and of the memory. Arrow reads the rest, and all that both are not certain 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,8 +44,9 @@ def read_positions(source: Source, files: Mapping[str, str], keys: pa.Table, set
     import pyarrow as pa
 
     check_source(source, settings)
-    reader = _Reader(source, settings)
-    parts = [reader.read(file_hash, _path(source, files, file_hash), at) for file_hash, at in _by_file(keys)]
+    asked = [(file_hash, _path(source, files, file_hash), at) for file_hash, at in _by_file(keys)]
+    reader = _Reader(source, settings, [path for _, path, _ in asked])
+    parts = [reader.read(*one) for one in asked]
     return pa.concat_tables([reader.schema.empty_table(), *parts])
 
 
@@ -74,9 +75,10 @@ def _schema(source: Source) -> pa.Schema:
 
 
 class _Reader:
-    """Reads the files of one source."""
+    """Reads the files of one source, these one after the other."""
 
-    def __init__(self, source: Source, settings: Mapping[str, str]) -> None:
+    def __init__(self, source: Source, settings: Mapping[str, str], paths: Collection[Path]) -> None:
+        self.paths = paths
         self.source = source
         self.table = source.relation.name
         self.schema = _schema(source)
@@ -91,7 +93,7 @@ class _Reader:
         types = {name: self.schema.field(f"c{at}").type for at, name in enumerate(self.source.columns)}
         with opened(self.source, path) as file:
             columns, calendar = self.footers.columns(file), self.footers.calendars(file)
-            for at, rows in _rows(file, path, columns, positions):
+            for at, rows in _rows(file, path, columns, positions, self.paths):
                 read = zip(self.in_files.columns, rows, columns, strict=True)
                 found = {name: self._values(values, column, types[name], calendar) for name, values, column in read}
                 found |= {name: partition.arrow(name, kind, len(at)) for name, kind in types.items() if name in partition}
@@ -132,14 +134,14 @@ class _Reader:
 
 
 def _rows(
-    file: pq.ParquetFile, path: Path, columns: list[FileColumn], positions: Positions
+    file: pq.ParquetFile, path: Path, columns: list[FileColumn], positions: Positions, among: Collection[Path]
 ) -> Iterator[tuple[Positions, list[pa.ChunkedArray]]]:
     """The wanted rows of a file (positions given in order): their positions, and the columns."""
     inside = positions[: positions.searchsorted(file.metadata.num_rows)]
     if not len(inside):
         return
     try:
-        yield inside, rows_at(file, path, columns, inside)
+        yield inside, rows_at(file, path, columns, inside, among)
         return
     except NotByDuckDb:
         pass

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
@@ -12,6 +13,7 @@ from pyarrow import parquet
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.operators import Source
 from airflow_lineage_provider.plan.relation import Relation
+from airflow_lineage_provider.sources import duckdb_connection
 from airflow_lineage_provider.sources import parquet as by_arrow
 from airflow_lineage_provider.sources.duckdb_rows import NotByDuckDb
 from airflow_lineage_provider.sources.parquet import read_positions
@@ -54,3 +56,18 @@ def test_a_row_group_is_read_some_rows_at_a_time(
     there = sorted(at for at in positions if at < 12)
     assert found.column("key_1").to_pylist() == there
     assert found.column(2).to_pylist() == [f"text {at}" for at in there]
+
+
+@pytest.mark.parametrize(("files", "made"), [(duckdb_connection.MOST_KEPT, duckdb_connection.MOST_KEPT), (30, 1)])
+def test_many_files_are_read_by_one_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: int, made: int) -> None:
+    """Few have one each, which the next question finds; of many none would stay, and making one takes longer than the reading."""
+    make, of = duckdb_connection._made, list[frozenset[str]]()
+    monkeypatch.setattr(duckdb_connection, "_made", lambda paths, may_skip: of.append(paths) or make(paths, may_skip))
+    for number in range(files):
+        parquet.write_table(pa.table({"a": [number * 10 + at for at in range(4)]}), tmp_path / f"{number}.parquet")
+    keys = pa.table({"key_0": np.repeat(np.arange(files), 2), "key_1": np.tile([3, 1], files)})
+    for _ in range(2):
+        found = read_positions(source_of("bigint"), {str(number): str(tmp_path / f"{number}.parquet") for number in range(files)}, keys, {})
+        assert found.column(2).to_pylist() == [number * 10 + at for number in range(files) for at in (1, 3)]
+    assert len(of) == made
+    assert frozenset().union(*of) == {str(tmp_path / f"{number}.parquet") for number in range(files)}
