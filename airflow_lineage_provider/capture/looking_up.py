@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from airflow_lineage_provider.capture.csr import Edges, csr
+from airflow_lineage_provider.capture.csr import Edges
 from airflow_lineage_provider.capture.encodings import ENCODINGS
 from airflow_lineage_provider.capture.recorded import Direction, RecordedClasses, RecordedCube, RecordedIndex, RecordedMap, Side
 from airflow_lineage_provider.capture.rids import Listed, RidSpace, counted
@@ -297,12 +297,19 @@ class LookedUpLineage:
 
 
 def _once(found: Sequence[Tagged]) -> Tagged:
-    """Each pair of tag and number once."""
+    """Each pair of tag and number once, in their order.
+
+    >>> import numpy as np
+    >>> [one.tolist() for one in _once([(np.array([1, 0]), np.array([5, 7])), (np.array([1]), np.array([5]))])]
+    [[0, 1], [7, 5]]
+    """
     import numpy as np
 
     tags, rids = (np.concatenate(each) for each in zip(*found, strict=True))
-    made = csr(Edges(tags, rids), int(tags.max(initial=-1)) + 1, int(rids.max(initial=-1)) + 1)
-    return np.repeat(np.arange(made.rows), made.degrees), made.rids
+    each, places = np.unique(tags, return_inverse=True)
+    room = int(rids.max(initial=0)) + 1
+    both = np.unique(places * room + rids)  # (as many tags as rows: no product is too large)
+    return each[both // room], both % room
 
 
 def _numbers(rows: pa.Table, at: int) -> Numbers:

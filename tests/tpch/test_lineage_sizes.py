@@ -179,6 +179,20 @@ def test_as_many_rows_stand_behind_each_as_by_hand(small: _Base, one: Sizes) -> 
     assert sorted(found) == (by_hand[: len(found)] if one.alike else by_hand)
 
 
+def test_rows_of_a_subquery_are_captured_once(small: _Base) -> None:
+    """Q11: behind each row are its group's rows and all of the subquery's; from end to end there would be a pair for each of both."""
+    one = next(one for one in TABLE_7 if one.query == "q11")
+    run, by_hand = small.run(one.text), [n for (n,) in small.duck.execute(one.by_hand).fetchall()]
+    index, rows = run.capture(), len(by_hand)
+    pairs = {(way.of, way.to): way.edges for way in index if way.direction == "backward"}
+    assert sum(pairs.values()) < sum(by_hand) / 5
+    assert [edges for (_, to), edges in pairs.items() if to.startswith("sets of rows of segment")] == [rows]
+    assert sizes_of(run, one.alike) == by_hand[: len(sizes_of(run, one.alike))]
+    found = run.backward(at=0, table="partsupp", lazy=False)
+    assert found.engine.startswith("index: ")
+    assert run.forward(at=int(found.rids[0]), table="partsupp", lazy=False).count >= 1
+
+
 @pytest.mark.parametrize("one", TABLE_7, ids=lambda one: one.query)
 def test_the_paper_s_table_7(whole: _Base, one: Sizes) -> None:
     run = whole.run(one.text)
