@@ -87,6 +87,18 @@ class Building:
         """The sets of a segment that rows of others go back to, about which the steps that follow are."""
         return self._found.begin(segment)
 
+    def sets_once(self, segment: int) -> pa.Table:
+        """Those sets, each once: a tag, and what it is found by."""
+        return self._found.once(segment)
+
+    def rows_above(self, segment: int) -> list[tuple[RowSetKey, pa.Table]]:
+        """The rows that go back to those sets: of each row set tags, which are their places, and what their sets are found by."""
+        return self._found.above(segment)
+
+    def leave_sets(self, segment: int) -> None:
+        """Do not number them: the steps that follow are about the rows above."""
+        self._found.leave(segment)
+
     @property
     def pending(self) -> set[int]:
         """The segments to whose sets rows go back that were not asked about yet."""

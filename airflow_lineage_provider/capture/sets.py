@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from airflow_lineage_provider.tracing.key_index import KeyIndex, placed
+from airflow_lineage_provider.tracing.reserved import TAG
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -66,16 +67,34 @@ class FoundEdges:
 
         first = 0
         for of, parts in self._pending.pop(number).items():
-            met = pa.concat_tables([_plain(one) for _, _, one in parts])
-            _, places, ids = np.unique(KeyIndex(met, signs=True).number, return_index=True, return_inverse=True)
+            targets, places, ids = _each_once([one for _, _, one in parts])
             ends = np.cumsum([len(asked) for _, asked, _ in parts])
-            for (parent, asked, _), own in zip(parts, np.split(ids.astype(np.int64) + first, ends[:-1]), strict=True):
+            for (parent, asked, _), own in zip(parts, np.split(ids + first, ends[:-1]), strict=True):
                 self.add((parent, ("set", number)), asked, pa.table({"key_0": own}))
-            names = parts[0][2].column_names
-            targets = pa.concat_tables([one.rename_columns(names).cast(parts[0][2].schema) for _, _, one in parts])
             yield SetTargets(of, first, targets.take(pa.array(places)))
             first += len(places)
         self.sets[number] = first
+
+    def once(self, number: int) -> pa.Table:
+        """What the sets of a segment that were met are found by, each once, with a tag of its own."""
+        import numpy as np
+        import pyarrow as pa
+
+        targets, places, _ = _each_once([one for _, _, one in self._pending[number].get("sets", ())])
+        return targets.take(pa.array(places)).add_column(0, TAG, pa.array(np.arange(len(places))))
+
+    def above(self, number: int) -> list[tuple[RowSetKey, pa.Table]]:
+        """What goes back to the sets of a segment that were met: of each row set the rows, as tags, with what their sets are found by."""
+        import pyarrow as pa
+
+        found: dict[RowSetKey, list[pa.Table]] = {}
+        for parent, asked, rows in self._pending[number].get("sets", ()):
+            found.setdefault(parent, []).append(rows.add_column(0, TAG, pa.array(asked)))
+        return [(parent, pa.concat_tables(parts)) for parent, parts in found.items()]
+
+    def leave(self, number: int) -> None:
+        """The sets of a segment are not numbered: what stands behind them is asked about row by row (`above`)."""
+        del self._pending[number]
 
     def add(self, pair: Pair, asked: Numbers, keys: pa.Table | None = None) -> None:
         """Some pairs of rows; of a control no rows are told."""
@@ -158,6 +177,17 @@ def _least(groups: Numbers, values: Numbers, many: int) -> Numbers:
     found = np.full(many, np.iinfo(np.int64).max)
     np.minimum.at(found, groups, values)
     return found
+
+
+def _each_once(found_by: list[pa.Table]) -> tuple[pa.Table, Numbers, Numbers]:
+    """All of them, the places of those that are not there before, and the number among these of each."""
+    import numpy as np
+    import pyarrow as pa
+
+    met = pa.concat_tables([_plain(one) for one in found_by])
+    _, places, ids = np.unique(KeyIndex(met, signs=True).number, return_index=True, return_inverse=True)
+    schema = found_by[0].schema
+    return pa.concat_tables([one.rename_columns(schema.names).cast(schema) for one in found_by]), places, ids.astype(np.int64)
 
 
 def _plain(found_by: pa.Table) -> pa.Table:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.capture.build import too_large
+from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.text import operator_text
 from airflow_lineage_provider.tracing.reserved import TAG
 from airflow_lineage_provider.tracing.set_sizes import links_of, sets_of_rows, sizes_of
@@ -71,6 +72,32 @@ class Counting:
 
         return self._of_all(sets.num_rows, links)
 
+    def of_rows_above(self, segment: int) -> list[Sizes] | None:
+        """How many rows stand behind each of `Building.rows_above`, where frames overlap so that these are fewer than all frames have: the
+        frames of a group of running sums are all in the last one. None where they are not.
+
+        :raises IndexTooLarge: as `of_rows`.
+        """
+        own, above = self.made.recorded.plan.segments[segment], self.building.rows_above(segment)
+        if not isinstance(own.plan, o.Window) or not above:
+            return None
+        sets, *rows = (self._of_frames(own, target) for target in (self.building.sets_once(segment), *(each for _, each in above)))
+        found = [one for one in rows if one is not None]
+        total = sum(one.total for one in found)
+        if sets is None or total >= sets.total:
+            return None
+        if total > self.building.most - self.building.edges:
+            raise too_large(self.building.most, _where(own), total)
+        return found
+
+    def _of_frames(self, segment: Segment, target: pa.Table) -> Sizes | None:
+        """How many rows are in the frames of each target; None where they are no frames, or their rows are not wanted."""
+        run = self.made.recorded.traced
+        (found,) = sets_of_rows(run, segment, target, self.made.run.subqueries)
+        if not found[0].frames or not self.building.wants(found[0].body.inputs):
+            return None
+        return sizes_of(run, *found, self.building.known_rows, -1, self.made.executor)
+
     def _of_all(self, many: int, links: Callable[[int], Mapping[int, pa.Table]]) -> Numbers | None:
         import numpy as np
 
@@ -95,9 +122,12 @@ class Counting:
                 continue
             self._room -= sizes.total if sizes.told == "pairs" else 0
             if self._room < 0 or (sizes.told != "at most" and int(sizes.rows.max()) > most):
-                where = f"between {operator_text(segment.plan)} (segment {segment.number}) and what stands behind it"
-                raise too_large(most, where, sizes.total, "pairs" if sizes.told == "pairs" else "combinations")
+                raise too_large(most, _where(segment), sizes.total, "pairs" if sizes.told == "pairs" else "combinations")
         return found
+
+
+def _where(segment: Segment) -> str:
+    return f"between {operator_text(segment.plan)} (segment {segment.number}) and what stands behind it"
 
 
 def rows_at_once(sizes: Numbers | None, first: int, most: int) -> int:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.deriving.derivation import Derivation
     from airflow_lineage_provider.plan.segments import SegmentedPlan
     from airflow_lineage_provider.recording import RecordedSource
+    from airflow_lineage_provider.tracing.set_sizes import Sizes
     from airflow_lineage_provider.tracing.trace import StepOf
 
 log = logging.getLogger(__name__)
@@ -132,10 +133,34 @@ def _rows_captured(made: Derivation, segment: int, building: Building, sets: Fou
 
 def _sets_captured(made: Derivation, segment: int, building: Building, sets: FoundSets) -> Iterator[str]:
     """Find what stands behind the sets of rows of a segment that is not stored, which rows of others go back to; who was asked."""
+    sizes_above = Counting(made, building).of_rows_above(segment)
+    if sizes_above is not None:
+        yield from _behind_rows_above(made, segment, building, sets, sizes_above)
+        return
     for of, first, targets in building.begin_sets(segment):
         counting = Counting(made, building)
         sizes = counting.of_sets(segment, targets) if of == "sets" else None
         yield from _in_parts(counting, segment, of, targets, first, sizes, sets)
+
+
+def _behind_rows_above(made: Derivation, segment: int, building: Building, sets: FoundSets, sizes: list[Sizes]) -> Iterator[str]:
+    """Find what stands behind rows by way of sets that overlap, row by row in place of set by set; who was asked."""
+    import numpy as np
+
+    above = building.rows_above(segment)
+    building.leave_sets(segment)
+    for ((kind, number), rows), own in zip(above, sizes, strict=True):
+        target = rows.sort_by(TAG)
+        begins = np.append(np.searchsorted(target.column(0).to_numpy(), own.tags), target.num_rows)
+        first = 0
+        while first < len(own.tags):
+            stop = min(first + rows_at_once(own.rows, first, _ROWS_AT_ONCE), len(own.tags))
+            part = target.slice(begins[first], begins[stop] - begins[first])
+            found, queries = step(made.recorded.traced, segment, part, made.executor, "sets", subqueries=made.run.subqueries)
+            building.add(number, 0, found, "rows" if kind == "segment" else "sets")
+            sets.add(found, queries)
+            yield from (query.engine for query in queries)
+            first = stop
 
 
 def _in_parts(

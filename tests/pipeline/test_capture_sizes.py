@@ -245,6 +245,16 @@ def test_sets_below_groups_are_counted_when_they_are_met(lineage: Lineage) -> No
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 400_000
 
 
+def test_groups_of_frames_that_overlap_are_no_more_than_their_rows(lineage: Lineage) -> None:
+    """All running sums of a half are in one group: each row is behind it once, though 250,500 pairs of frames and rows are."""
+    sums = "SELECT half, sum(id) OVER (PARTITION BY half ORDER BY id) AS s FROM large WHERE id < 1000"
+    run = made(lineage, f"SELECT half, count(*) AS c FROM ({sums}) GROUP BY half")
+    index, found = run.capture(), run.backward(at=[0, 1], table="large", lazy=False)
+    assert [len(one) for one in found.per_target] == [500, 500]
+    assert not {*found.per_target[0].as_py()} & {*found.per_target[1].as_py()}
+    assert {one.edges for one in index} == {1000}
+
+
 def test_full_materialization_goes_on_without(lineage: Lineage, caplog: pytest.LogCaptureFixture) -> None:
     run = made(lineage, PREFIXES, strategy="full_materialization")
     assert run.index is None
