@@ -330,6 +330,14 @@ def test_parts_in_a_zone_are_of_steps_there() -> None:
     assert steps_in([day_of(), part_of("hour", AT)], "nowhere") == {}
 
 
+SHOWN: dict[str, Callable[[datetime], Any]] = {
+    "hour": lambda at: (at.date(), at.hour),
+    "day": lambda at: at.date(),
+    "week": lambda at: at.isocalendar()[:2],
+    "month": lambda at: (at.year, at.month),
+}
+
+
 @pytest.mark.parametrize(
     ("zone", "around", "steps"),
     [
@@ -339,13 +347,12 @@ def test_parts_in_a_zone_are_of_steps_there() -> None:
         ("Europe/Berlin", datetime(1945, 6, 1, tzinfo=UTC), 0),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("unit", ["hour", "day", "week", "month"])
+@pytest.mark.parametrize("unit", SHOWN)
 def test_no_step_that_begins_is_on_both_sides(zone: str, around: datetime, steps: int, unit: str) -> None:
     """Whatever clocks do: what they show from where a step begins on, they have not shown before."""
     moments = [around + timedelta(minutes=20 * at) for at in range(-1_500, 1_500)]
     there = [at.astimezone(ZoneInfo(zone)) for at in moments]
-    units = {"hour": lambda at: (at.date(), at.hour), "day": lambda at: at.date(), "week": lambda at: at.isocalendar()[:2]}
-    shown = [units.get(unit, lambda at: (at.year, at.month))(at) for at in there]
+    shown = [SHOWN[unit](at) for at in there]
     begins = {found for at in moments[::5] if (found := begin_of(at, f"{unit} at {zone}")) is not None}
     assert len(begins) >= (steps if unit == "hour" else 1 if steps else 0)
     assert steps or not begins
