@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.operators.derivation_result import of_answer, of_nothing
 from airflow_lineage_provider.operators.recorded_run import RecordedRunOperator
+from airflow_lineage_provider.operators.releases import deferral_timeout
 from airflow_lineage_provider.operators.run_context import airflow_context
 
 if TYPE_CHECKING:
@@ -68,11 +69,9 @@ class DeferredDerivation(RecordedRunOperator):
 
     def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:
         """As of any operator; where the ``execution_timeout`` is over, the application is ended with the task."""
-        from airflow.sdk.exceptions import TaskDeferralTimeout
-
         try:
             return super().resume_execution(next_method, next_kwargs, context)
-        except TaskDeferralTimeout:
+        except deferral_timeout():
             kept, elsewhere = context.get("task_state_store"), self._elsewhere()
             submitted: Any = None if kept is None else kept.get(_KEPT)
             if submitted and elsewhere is not None:

@@ -74,7 +74,10 @@ def dags(airflow_home: Path) -> dict[str, Any]:
     """The example DAGs and the tests' own, as Airflow reads them from their files."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        from airflow.dag_processing.dagbag import DagBag
+        try:
+            from airflow.dag_processing.dagbag import DagBag
+        except ImportError:  # Airflow 3.1
+            from airflow.models.dagbag import DagBag
 
         bags = [DagBag(folder) for folder in FOLDERS.values()]
     assert [bag.import_errors for bag in bags] == [{}, {}]

@@ -36,7 +36,8 @@ def prepared(combination: Combination) -> Path:
     stamp.unlink(missing_ok=True)
     shutil.rmtree(where, ignore_errors=True)
     package = f"{ROOT}[{','.join(combination.extras)}]"
-    make_environment(where, combination.python, ["--editable", package, *combination.releases, *_tools()], _overrides())
+    requirements = ["--editable", package, *combination.releases, *combination.bounds, *_tools()]
+    make_environment(where, combination.python, requirements, _overrides())
     # Half of what a JVM does when it starts is reading Spark's classes; without the archive it is slow, and no other.
     subprocess.run([str(python), "-m", "tests.class_archive"], cwd=ROOT, capture_output=True, check=False)
     stamp.write_text(wanted, encoding="utf-8")
@@ -47,7 +48,7 @@ def _fingerprint(combination: Combination) -> str:
     """What it is made of: neither the package's own files nor the tests are, which are read where they lie."""
     package = _project()["project"]
     required = [package["dependencies"], [package["optional-dependencies"][extra] for extra in combination.extras]]
-    told = [combination.python, combination.releases, required, _tools(), _overrides()]
+    told = [combination.python, combination.releases, combination.bounds, required, _tools(), _overrides()]
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
 
