@@ -14,6 +14,7 @@ from airflow_lineage_provider.answers.decided import Reasons
 from airflow_lineage_provider.answers.tables import AnswerTable, Intermediate, SourceTable, linked
 from airflow_lineage_provider.plan.guarantees import EXACT, ORDER, Guarantee
 from airflow_lineage_provider.reasons.discretion import NOTHING_WITHHELD, Redaction
+from airflow_lineage_provider.records.cost import LineageCost
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -70,6 +71,7 @@ class RunSummary:
     airflow: Mapping[str, object] = field(default_factory=dict)
     params: Mapping[str, object] = field(default_factory=dict)
     indexes: tuple[tuple[str, ...], ...] = ()
+    lineage_cost: LineageCost | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

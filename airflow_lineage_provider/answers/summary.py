@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from airflow_lineage_provider.answers.explanation import RunSummary
+from airflow_lineage_provider.records.cost import lineage_cost
 from airflow_lineage_provider.records.run import RunHead
 
 
@@ -22,4 +23,5 @@ def summary_of(record: RunHead) -> RunSummary:
         airflow=record.airflow or {},
         params=record.params,
         indexes=record.indexes,
+        lineage_cost=lineage_cost(record.timings),
     )

@@ -42,8 +42,9 @@ class LineageTask(KillableOperator):
 
     Each write is recorded as a run (`Lineage.recording`). A DataFrame that the pipeline gives is run and recorded, too, and written to
     ``output``; then the XCom result is ``{"lineage_run_id", "pipeline", "rows", "output", "seconds", "lineage", "lineage_lost",
-    "sketches"}``, ``lineage`` being ``complete`` or ``incomplete``, ``lineage_lost`` the cause or None, and ``sketches`` ``{"used",
-    "rows_skipped"}``. The XCom key ``lineage_runs`` has all runs of the task, in order, each as such a dictionary.
+    "lineage_cost", "sketches"}``, ``lineage`` being ``complete`` or ``incomplete``, ``lineage_lost`` the cause or None, ``lineage_cost``
+    ``{"seconds", "share", "at_least"}`` or None, and ``sketches`` ``{"used", "rows_skipped"}``. The XCom key ``lineage_runs`` has all runs
+    of the task, in order, each as such a dictionary.
 
     A try that fails is recorded as failed and leaves the runs of other tries as they are. What one try has appended (``+append``) is
     replaced by the next, also where the task had succeeded and was cleared; after ``error`` use overwrite. (What the pipeline appends by

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.typed_json import written
@@ -18,19 +18,20 @@ def not_recorded(pipeline: str, output: dict[str, str] | None) -> dict[str, Any]
     """The same of a DataFrame that was written with lineage off: there is no run."""
     return {
         "lineage_run_id": None, "run_id": None, "pipeline": pipeline, "rows": None, "output": output, "seconds": None, "lineage": "off",
-        "lineage_lost": None, "sketches": {"used": 0, "rows_skipped": 0},
+        "lineage_lost": None, "lineage_cost": None, "sketches": {"used": 0, "rows_skipped": 0},
     }  # fmt: skip
 
 
 def run_result(run: Run) -> dict[str, Any]:
-    """``{"lineage_run_id", "pipeline", "rows", "output", "seconds", "lineage", "lineage_lost", "sketches"}``: JSON-able, and without a
-    password."""
+    """``{"lineage_run_id", "pipeline", "rows", "output", "seconds", "lineage", "lineage_lost", "lineage_cost", "sketches"}``: JSON-able,
+    and without a password."""
     summary, output, lost = run.summary, run.record.output, run.lineage_lost
     return {
         "lineage_run_id": summary.id, "run_id": summary.id, "pipeline": summary.pipeline, "rows": summary.rows,
         "output": None if output is None else written(replace(output, version=None)),
         "seconds": summary.seconds,
         "lineage": "incomplete" if lost else "complete", "lineage_lost": lost or None,
+        "lineage_cost": None if summary.lineage_cost is None else asdict(summary.lineage_cost),
         "sketches": _sketches(run),
     }  # fmt: skip
 

@@ -36,6 +36,7 @@ from airflow_lineage_provider.render.terminal_reason import cells_view, reason_l
 from airflow_lineage_provider.render.wording import (
     called_text,
     control_text,
+    cost_text,
     facts,
     guarantee_text,
     guarantee_tone,
@@ -46,6 +47,7 @@ from airflow_lineage_provider.render.wording import (
     question,
     rows_meaning,
     run_facts,
+    share_text,
     verification_text,
     whole_table_text,
     withheld_text,
@@ -283,9 +285,9 @@ def runs_table(runs: Sequence[RunSummary]) -> RenderableType:
         return Text("no runs", style="dim")
     made = _plain_table()
     with_airflow = any(run.airflow for run in runs)
-    for head in ("run", "pipeline", "strategy", "status", "started", "took", "rows", *(["Airflow"] if with_airflow else [])):
+    for head in ("run", "pipeline", "strategy", "status", "started", "took", "lineage", "rows", *(["Airflow"] if with_airflow else [])):
         folds = head in ("pipeline", "Airflow")
-        made.add_column(head, justify="right" if head in ("took", "rows") else "left", no_wrap=not folds, overflow="fold")
+        made.add_column(head, justify="right" if head in ("took", "lineage", "rows") else "left", no_wrap=not folds, overflow="fold")
     length = _telling_length([run.id for run in runs])
     for run in runs:
         made.add_row(*_run_cells(run, length)[: len(made.columns)])
@@ -304,7 +306,7 @@ def _run_cells(run: RunSummary, length: int) -> list[Text]:
     seconds = seconds_text(run.seconds) if run.seconds is not None else "–"
     texts = [
         (run.id[:length], "bold"), (run.pipeline, ""), (_SHORT.get(run.strategy, run.strategy), ""), (run.status, status),
-        (run.started.replace("T", " ")[:16], ""), (seconds, ""),
+        (run.started.replace("T", " ")[:16], ""), (seconds, ""), (share_text(run.lineage_cost), ""),
         (f"{run.rows:,}" if run.rows is not None else "–", ""), (airflow, "dim"),
     ]  # fmt: skip
     return [Text(visible(text), style=style) for text, style in texts]
@@ -312,7 +314,8 @@ def _run_cells(run: RunSummary, length: int) -> list[Text]:
 
 def run_panel(run: RunSummary) -> RenderableType:
     """One run as a list of facts."""
-    return facts_table([*run_facts(run), *([] if run.rows is None else [("rows", f"{run.rows:,}")])])
+    cost = [] if run.lineage_cost is None else [("lineage took", cost_text(run.lineage_cost))]
+    return facts_table([*run_facts(run), *cost, *([] if run.rows is None else [("rows", f"{run.rows:,}")])])
 
 
 def facts_table(facts: Sequence[tuple[str, str]]) -> RenderableType:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.answers.values import count, row_numbers, seconds_text, shortened, visible
 from airflow_lineage_provider.plan.guarantees import Guarantee
+from airflow_lineage_provider.records.cost import LineageCost
 from airflow_lineage_provider.secrecy.parameters import shown_param
 
 if TYPE_CHECKING:
@@ -217,6 +218,27 @@ def run_facts(run: RunSummary) -> list[tuple[str, str]]:
         *((f"Airflow {key.replace('_', ' ')}", "" if value is None else str(value)) for key, value in run.airflow.items()),
     ]
     return [(visible(label), visible(text)) for label, text in known if text]
+
+
+def share_text(cost: LineageCost | None) -> str:
+    """What lineage took of a run's time, as a share of the rest; ``≥`` where there was more that nobody can tell.
+
+    >>> share_text(LineageCost(seconds=0.31, share=0.124, at_least=True))
+    '≥ 12 %'
+    """
+    if cost is None or cost.share is None:
+        return "–"
+    return f"{'≥ ' if cost.at_least else ''}{cost.share:.{0 if cost.share >= 0.0995 else 1}%}".replace("%", " %")
+
+
+def cost_text(cost: LineageCost) -> str:
+    """The same in words, with the seconds.
+
+    >>> cost_text(LineageCost(seconds=0.31, share=0.124, at_least=True))
+    'at least 0.3 s, 12 % of what the pipeline took'
+    """
+    share = "" if cost.share is None else f", {share_text(cost).removeprefix('≥ ')} of what the pipeline took"
+    return f"{'at least ' if cost.at_least else ''}{seconds_text(cost.seconds)}{share}"
 
 
 def more(hidden: int, noun: str, plural: str | None = None) -> str:

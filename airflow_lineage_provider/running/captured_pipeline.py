@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.spark.capturing.capture import CapturedPipeline
 
 
-def captured_pipeline(spark: SparkSession, request: Request) -> tuple[DataFrame, CapturedPipeline, Request]:
-    """The user's frame and its plan, and the request with the values of secret session variables, which the plan has."""
+def captured_pipeline(spark: SparkSession, request: Request) -> tuple[DataFrame, CapturedPipeline, Request, float]:
+    """The user's frame and its plan, the request with the values of secret session variables, which the plan has, and the seconds that the
+    pipeline took to give its frame."""
     from airflow_lineage_provider.spark.capturing.capture import capture
     from airflow_lineage_provider.spark.capturing.variables import values_now, values_of
     from airflow_lineage_provider.spark.ready import require_ready
@@ -37,7 +39,9 @@ def captured_pipeline(spark: SparkSession, request: Request) -> tuple[DataFrame,
     with guarded(message):
         with SETTINGS:  # a derivation in another thread runs under the settings of its own run
             rows = {one.name: frame_of_rows(spark, one) for one in request.sources}
+            began = time.perf_counter()
             frame = frame_of(spark, request.pipeline, request.params, request.name, rows)
+            called = time.perf_counter() - began
             if frame.sparkSession is not spark:  # of newSession(), say
                 require_ready(frame.sparkSession)
                 sessions.append(frame.sparkSession)
@@ -48,7 +52,7 @@ def captured_pipeline(spark: SparkSession, request: Request) -> tuple[DataFrame,
         secrets = request.secrets.with_variables(values_of(captured.variables, request.secrets.names))
     variables = {name: secrets.values[name] for name in request.secrets.variables}
     recorded = {**request.recorded_params, **recorded_params(variables, secret=variables)}
-    return frame, captured, replace(request, secrets=secrets, recorded_params=recorded)
+    return frame, captured, replace(request, secrets=secrets, recorded_params=recorded), called
 
 
 def _check_batch_is_read(request: Request, captured: CapturedPipeline) -> None:

@@ -21,6 +21,6 @@ def fitting_now(spark: SparkSession, store: RunStore, request: Request) -> tuple
 
     :raises PlanError: the pipeline cannot be understood, or ``keys`` or ``sketch_on`` name what it does not read.
     """
-    frame, captured, request = captured_pipeline(spark, replace(request, sketches="use"))
+    frame, captured, request, _ = captured_pipeline(spark, replace(request, sketches="use"))
     with guarded(request.secrets.message):
         return prepare(frame.sparkSession, store, request, frame, captured).sketching.uses

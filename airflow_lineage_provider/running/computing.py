@@ -29,7 +29,7 @@ def compute(execution: Execution, prepared: Prepared) -> DataFrame:
     carried = prepared.carried.numbered if prepared.carried is not None else {}
     numbered = {leaf: (through.capture[leaf].safe.column, how) for leaf, how in carried.items()}
     tables = source_views(execution, plan, leaves, identities, through.selections, prepared.captured.rows_of, through.in_full, numbered)
-    if not prepared.programs and not through.selections and not prepared.marks:
+    if prepared.runs_as_it_is:
         return prepared.frame  # nothing is stored but the session's own data: the pipeline runs as it is
     names = _register_udfs(execution, prepared)
     frame = None

@@ -8,15 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider import __version__
 from airflow_lineage_provider.capture.recorded import RecordedIndex, RecordedWay
 from airflow_lineage_provider.plan import codec
 from airflow_lineage_provider.plan.digest import plan_digest
-from airflow_lineage_provider.plan.expected_rows import is_laid_out
-from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.plan.operators import Plan
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.progress import Progress
@@ -28,6 +25,7 @@ from airflow_lineage_provider.recording import (
     recorded_segments,
 )
 from airflow_lineage_provider.records.batches import BatchKey
+from airflow_lineage_provider.records.cost import ended
 from airflow_lineage_provider.records.run import RunRecord
 from airflow_lineage_provider.rewrite.passed_keys import functions_of_batches, with_passed_keys
 from airflow_lineage_provider.rewrite.pipeline import rewrite
@@ -42,6 +40,7 @@ from airflow_lineage_provider.running.given_keys import check_named
 from airflow_lineage_provider.running.given_output import GivenOutput
 from airflow_lineage_provider.running.journal import Journal
 from airflow_lineage_provider.running.keeping import Keeping, keeping
+from airflow_lineage_provider.running.looked_up import looked_up, stored_indexes
 from airflow_lineage_provider.running.many_rows import probably_many
 from airflow_lineage_provider.running.output import Output, Written
 from airflow_lineage_provider.running.recorded_sources import SourceVersions, recorded_sources
@@ -55,7 +54,6 @@ from airflow_lineage_provider.secrecy.failures import guarded, told
 from airflow_lineage_provider.secrecy.known import AIRFLOW
 from airflow_lineage_provider.secrecy.parameters import recorded_value, texts_of
 from airflow_lineage_provider.store import Store
-from airflow_lineage_provider.tracing.annotate import group_keys
 from airflow_lineage_provider.tracing.program import Program, programs, rest_of_plan, with_reasons
 from airflow_lineage_provider.tracing.strategies import Choice, SegmentCost, choose, stored_segments
 from airflow_lineage_provider.typed_json import written
@@ -126,6 +124,11 @@ class Prepared:
     carried: CarriedSketches | None = None
 
     @property
+    def runs_as_it_is(self) -> bool:
+        """Nothing is stored but the session's own data, and rows carry nothing: it is the user's frame that is computed."""
+        return not self.programs and not self.sketching.selections and not self.marks
+
+    @property
     def rest(self) -> Plan | None:
         """What makes the result, where it is not stored."""
         if 0 in self.recorded.materialized:
@@ -178,16 +181,17 @@ def execute(spark: SparkSession, store: RunStore, request: Request, progress: Pr
 
     started = time.perf_counter()
     progress("reading the plan")
-    frame, captured, request = captured_pipeline(spark, request)
+    frame, captured, request, called = captured_pipeline(spark, request)
     spark = frame.sparkSession  # whose views, functions and settings the pipeline means
     with guarded(request.secrets.message):
         prepared = prepare(spark, store, request, frame, captured)
     record = replace(_record(prepared, request), started=datetime.now(UTC))
     record = replace(record, id=store.begin(record, request.batch_key))
     execution = Execution(
-        spark=spark, run_id=record.id, store=store, progress=progress, conf=record.conf, data=request.data, looked_up=_looked_up(prepared),
+        spark=spark, run_id=record.id, store=store, progress=progress, conf=record.conf, data=request.data, looked_up=looked_up(prepared),
         many=prepared.many, lost_before=lost_executors(spark),
     )  # fmt: skip
+    execution.for_lineage(time.perf_counter() - started - called)
     journal = Journal(store, record.id, request.append_key, progress)
     try:
         hold_sketches(store, record.id, prepared.sketching.used)
@@ -195,7 +199,7 @@ def execute(spark: SparkSession, store: RunStore, request: Request, progress: Pr
             result, written = _result(execution, prepared, request, journal)
             check_kept_rows(execution)
         progress("publishing")
-        execution.timings["total"] = time.perf_counter() - started
+        execution.timings |= ended(execution.timings, time.perf_counter() - started, with_lineage=not prepared.runs_as_it_is)
         output = request.output.recorded(written.version) if request.output and written else None
         # In its own transaction: a process that ends right after it leaves that lineage was to be captured.
         begun = None if request.capture is None or request.batch is not None else RecordedIndex.begun()
@@ -225,7 +229,7 @@ def _publish(
     def publish(opened: Store, again: bool = False) -> None:
         opened.publish_run(
             record.id, output=record.output, places=places, timings=record.timings, row_counts=record.row_counts,
-            indexes=_indexes(prepared), udfs=prepared.keeping.kept, captured=record.captured, again=again,
+            indexes=stored_indexes(prepared), udfs=prepared.keeping.kept, captured=record.captured, again=again,
         )  # fmt: skip
 
     store.ask(f"publishing run {record.id}", publish, None, lambda opened: publish(opened, True))
@@ -349,33 +353,6 @@ def _declared(plan: SegmentedPlan, captured: CapturedPipeline) -> dict[int, Reas
     functions = [function for segment in plan.segments for function in segment.functions]
     found = {function.function: reasoned_udf_of(captured.udfs[function.call]) for function in functions}
     return {number: udf for number, udf in found.items() if udf is not None}
-
-
-def _looked_up(prepared: Prepared) -> dict[str, list[str]]:
-    """The columns by which rows of what is stored are looked up: those that the result is indexed by, and of segments the grouping keys of
-    the aggregations above, first those that the result is indexed by."""
-    plan, stored = prepared.recorded.plan, prepared.recorded.materialized.values()
-    keys = {key.id for s in plan.segments if s.aggregations for key in group_keys(s)}
-    asked = list(dict.fromkeys(plan.output[at].id for one in prepared.index for at in one))
-    wanted = [*(one for one in asked if one in keys), *sorted(keys - set(asked))]
-    found = {one.name: dict(one.columns) for one in stored if one.segment}
-    looked_up = {name: [columns[i] for i in wanted if i in columns] for name, columns in found.items()}
-    # The order of rows that somebody has ordered is not changed for it.
-    of_result = [] if is_laid_out(plan) else list(dict.fromkeys(chain.from_iterable(prepared.indexed)))
-    return looked_up | {one.name: of_result for one in stored if not one.segment}
-
-
-def _indexes(prepared: Prepared) -> dict[str, list[list[str]]]:
-    """Row numbers, what the result is indexed by, and grouping keys, as `_looked_up` says."""
-    result = prepared.recorded.materialized.get(0)
-    looked_up = {name: [[key] for key in keys] for name, keys in _looked_up(prepared).items()}
-    if result is not None:
-        looked_up[result.name] = prepared.indexed
-    indexes = {name: [[ROW], *together] for name, together in looked_up.items()}
-    for leaf, source in prepared.recorded.sources.items():
-        if source.identity.kind == "snapshot":
-            indexes[f"source_{leaf}"] = [[ROW]]
-    return indexes
 
 
 def _record(prepared: Prepared, request: Request) -> RunRecord:

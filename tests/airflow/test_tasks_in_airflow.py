@@ -53,7 +53,11 @@ def test_the_result_is_written_where_the_template_says(tasks: DagResult, folder:
 
 def test_xcom_names_the_run(tasks: DagResult, store: Store, folder: Path) -> None:
     result = tasks.result("mapped", map_index=1)
-    assert sorted(result) == ["lineage", "lineage_lost", "lineage_run_id", "output", "pipeline", "rows", "run_id", "seconds", "sketches"]
+    assert sorted(result) == [
+        "lineage", "lineage_cost", "lineage_lost", "lineage_run_id", "output", "pipeline", "rows", "run_id", "seconds", "sketches",
+    ]  # fmt: skip
+    assert result["lineage_cost"]["seconds"] > 0
+    assert result["lineage_cost"]["at_least"]
     assert (result["lineage"], result["lineage_lost"]) == ("complete", None)
     assert (result["pipeline"], result["rows"]) == ("lineage_tasks/mapped", 3)
     assert result["output"] == {"kind": "path", "target": f"{folder}/mapped-1", "format": "parquet", "mode": "overwrite"}

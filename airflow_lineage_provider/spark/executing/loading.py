@@ -40,6 +40,8 @@ class _Told:
     away: bool
 
 
+_FOR_LINEAGE = ("source", "keys")
+"""What a run without lineage does not make either: copies of the session's own rows, and keys."""
 _Try: TypeAlias = "Callable[[Materialization, int], list[_Told]]"
 
 
@@ -83,6 +85,7 @@ def load(execution: Execution, frame: DataFrame, name: str, kind: Kind, columns:
     made_in_tasks = computed + sum(one.compute for told in tries for one in told)
     execution.timings[f"{name}.compute"] = max(made_in_tasks, execution.timings[name] - stored / at_once)
     execution.timings[f"{name}.store"] = stored
+    execution.for_lineage(execution.timings[name] if kind in _FOR_LINEAGE else min(execution.timings[name], stored / at_once))
 
 
 def _partitions_for_files(
@@ -136,6 +139,7 @@ def _into_files(
     execution.stored.append((frame, names, replace(made, files=files)))
     done = time.perf_counter()
     execution.timings |= {name: done - started, f"{name}.compute": asked - started, f"{name}.store": done - asked}
+    execution.for_lineage(done - (started if kind in _FOR_LINEAGE else asked))
 
 
 def table_folder(execution: Execution, name: str) -> str:

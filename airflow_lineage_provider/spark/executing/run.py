@@ -20,6 +20,7 @@ from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import children, operators, transform_up
 from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.reasons.spark_function import evaluated_as
+from airflow_lineage_provider.records.cost import LINEAGE
 from airflow_lineage_provider.sketches.marks import FRAGMENT
 from airflow_lineage_provider.spark.arrow_border import carried
 from airflow_lineage_provider.spark.capturing.lineage_sources import LineageSource, keys_frame
@@ -96,6 +97,10 @@ class Execution:
     lost_before: frozenset[str] = frozenset()
     rows: dict[str, int] = field(default_factory=dict)
     timings: dict[str, float] = field(default_factory=dict)
+
+    def for_lineage(self, seconds: float) -> None:
+        """So much of the run's time was for its lineage alone."""
+        self.timings[LINEAGE] = self.timings.get(LINEAGE, 0.0) + seconds
 
     def view(self, frame: DataFrame, name: str) -> str:
         """Register a frame under a name of this run's own."""

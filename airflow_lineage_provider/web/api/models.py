@@ -15,6 +15,14 @@ MOST_SORTED = 4
 MOST_CHARACTERS = 20_000
 
 
+class CostAnswer(BaseModel):
+    """What lineage took of a run: seconds, and their share of the rest of it (`records.cost.LineageCost`)."""
+
+    seconds: float
+    share: float | None
+    at_least: bool
+
+
 class RunAnswer(BaseModel):
     """A run at a glance."""
 
@@ -33,6 +41,7 @@ class RunAnswer(BaseModel):
     task_id: str | None
     map_index: int | None
     try_number: int | None
+    lineage_cost: CostAnswer | None
 
 
 class RunsAnswer(BaseModel):
@@ -273,6 +282,7 @@ class NodeAnswer(BaseModel):
     task_id: str | None
     dag_id: str | None
     dag_run_id: str | None
+    map_index: int | None
     is_own: bool
     withheld: bool
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -17,7 +18,7 @@ from airflow_lineage_provider.records.run import RunHead
 from airflow_lineage_provider.render.askable import askable_columns, askable_of_source
 from airflow_lineage_provider.render.withheld import error_shown
 from airflow_lineage_provider.store.run_list import RunsWanted
-from airflow_lineage_provider.web.api.models import RunAnswer, RunDetails, RunsAnswer, SegmentAnswer, SourceAnswer, StoredAnswer
+from airflow_lineage_provider.web.api.models import CostAnswer, RunAnswer, RunDetails, RunsAnswer, SegmentAnswer, SourceAnswer, StoredAnswer
 from airflow_lineage_provider.web.asking import Asked, Question
 
 router = APIRouter(tags=["runs"])
@@ -66,6 +67,7 @@ def run_answer(run: RunHead, stored_bytes: int) -> RunAnswer:
         reasons=one.reasons, rows=one.rows, error=error_shown(one.error), dag_id=run.dag_id, dag_run_id=run.dag_run_id,
         task_id=run.task_id, stored_bytes=stored_bytes,
         map_index=_number(context.get("map_index")), try_number=_number(context.get("try_number")),
+        lineage_cost=None if one.lineage_cost is None else CostAnswer(**asdict(one.lineage_cost)),
     )  # fmt: skip
 
 

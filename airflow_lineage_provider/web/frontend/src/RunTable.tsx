@@ -1,6 +1,6 @@
 import type { Run } from "./api";
 import { hashOf } from "./place";
-import { STRATEGIES, count, seconds, size, when } from "./words";
+import { STRATEGIES, count, seconds, share, size, when } from "./words";
 
 export function Status({ status }: { status: string }) {
   return <span className={`badge ${status}`}>{status}</span>;
@@ -19,6 +19,9 @@ export function RunTable({ runs, caption, showDag }: { runs: Run[]; caption: str
           <th scope="col">Started</th>
           <th scope="col" className="n">
             Took
+          </th>
+          <th scope="col" className="n">
+            Lineage
           </th>
           <th scope="col" className="n">
             Rows
@@ -40,6 +43,9 @@ export function RunTable({ runs, caption, showDag }: { runs: Run[]; caption: str
             </td>
             <td className="t">{when(run.started)}</td>
             <td className="n">{seconds(run.seconds)}</td>
+            <td className="n" title="Of what the pipeline itself took">
+              {share(run.lineage_cost)}
+            </td>
             <td className="n">{run.rows === null ? "–" : count(run.rows, "row")}</td>
             <td>
               {STRATEGIES[run.strategy] ?? run.strategy}, {size(run.stored_bytes)}

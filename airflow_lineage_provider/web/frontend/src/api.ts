@@ -16,6 +16,16 @@ export interface Run {
   task_id: string | null;
   map_index: number | null;
   try_number: number | null;
+  /** What lineage took of the run; null where the run does not tell. */
+  lineage_cost: Cost | null;
+}
+
+export interface Cost {
+  seconds: number;
+  /** Of the rest of the run; null where nothing is left. */
+  share: number | null;
+  /** There was more, which nobody can tell from the pipeline's own work. */
+  at_least: boolean;
 }
 
 export interface Stored {
@@ -195,6 +205,7 @@ export interface PictureNode {
   task_id: string | null;
   dag_id: string | null;
   dag_run_id: string | null;
+  map_index: number | null;
   is_own: boolean;
   withheld: boolean;
 }

@@ -1,6 +1,6 @@
 // Numbers, sizes, times, questions and values as people read them.
 
-import type { Question } from "./api";
+import type { Cost, Question } from "./api";
 
 export function count(rows: number, noun: string): string {
   return `${rows.toLocaleString("en")} ${noun}${rows === 1 ? "" : "s"}`;
@@ -19,6 +19,13 @@ export function seconds(value: number | null): string {
   if (value < 60) return `${value.toFixed(1)} s`;
   const whole = Math.round(value);
   return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+}
+
+/** What lineage took of a run, as a share of the rest of it. */
+export function share(cost: Cost | null): string {
+  if (cost?.share == null) return "–";
+  const percent = cost.share * 100;
+  return `${cost.at_least ? "≥ " : ""}${percent.toFixed(percent < 9.95 ? 1 : 0)} %`;
 }
 
 export function when(iso: string): string {

@@ -2,9 +2,9 @@ import { useQuery } from "@tanstack/react-query";
 
 import { Status } from "../RunTable";
 import { Trouble, Waiting } from "../Trouble";
-import { api, type RunDetails } from "../api";
+import { api, type Cost, type RunDetails } from "../api";
 import { go, hashOf, permalink, useView, type View } from "../place";
-import { STRATEGIES, count, seconds, size, when } from "../words";
+import { STRATEGIES, count, seconds, share, size, when } from "../words";
 import { ColumnsView } from "./ColumnsView";
 import { CrossfilterView } from "./CrossfilterView";
 import { RowsView } from "./RowsView";
@@ -62,7 +62,7 @@ function Header({ details, view }: { details: RunDetails; view: View }) {
     ["Took", seconds(run.seconds)],
     ["Result", run.rows === null ? "–" : count(run.rows, "row")],
     ["Stores", `${STRATEGIES[run.strategy] ?? run.strategy}, ${size(run.stored_bytes)}`],
-    ["Storing took", seconds(cost(details.timings))],
+    ["Lineage took", cost(run.lineage_cost)],
     ["Written to", details.output ?? "–"],
   ];
   if (details.reads.length) facts.push(["Read", details.reads.join(", ")]);
@@ -88,8 +88,9 @@ function Header({ details, view }: { details: RunDetails; view: View }) {
   );
 }
 
-/** What the lineage cost beside the pipeline itself: the seconds of storing, as far as the run recorded them. */
-function cost(timings: Record<string, number>): number | null {
-  const storing = Object.entries(timings).filter(([name]) => name.endsWith(".store"));
-  return storing.length ? storing.reduce((sum, [, value]) => sum + value, 0) : null;
+/** What lineage took beside the pipeline itself, as far as the run's own clock tells. */
+function cost(found: Cost | null): string {
+  if (found === null) return "not recorded";
+  const told = `${found.at_least ? "at least " : ""}${seconds(found.seconds)}`;
+  return found.share === null ? told : `${told}, ${share(found).replace("≥ ", "")} of what the pipeline took`;
 }
