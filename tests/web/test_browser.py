@@ -546,6 +546,11 @@ def test_in_airflows_own_frame(opened: Callable[..., Any], scheme: str) -> None:
         page.screenshot(path=str(Path(SHOTS) / f"frame-{scheme}.png"))
     dark = page.evaluate("document.documentElement.classList.contains('dark')")
     assert frame.locator("html").get_attribute("data-theme") == ("dark" if dark else "light")
+    tokens = [f"{state}-{of}" for state in ("success", "running", "failed", "warning") for of in ("fg", "subtle")]
+    valued = "(root, names) => names.map(one => getComputedStyle(root).getPropertyValue(one).trim())"
+    theirs = page.locator("html").evaluate(valued, [f"--chakra-colors-{one}" for one in tokens])
+    assert all(theirs), "Airflow's UI has these tokens"
+    assert frame.locator("html").evaluate(valued, [f"--{one}" for one in tokens]) == theirs
 
 
 @SIZES
