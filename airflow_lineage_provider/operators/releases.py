@@ -8,5 +8,5 @@ def deferral_timeout() -> type[Exception]:
     try:
         from airflow.sdk.exceptions import TaskDeferralTimeout
     except ImportError:
-        from airflow.exceptions import TaskDeferralTimeout  # type: ignore[no-redef,attr-defined]
+        from airflow.exceptions import TaskDeferralTimeout  # type: ignore[no-redef]
     return TaskDeferralTimeout

@@ -77,7 +77,7 @@ def dags(airflow_home: Path) -> dict[str, Any]:
         try:
             from airflow.dag_processing.dagbag import DagBag
         except ImportError:  # Airflow 3.1
-            from airflow.models.dagbag import DagBag
+            from airflow.models.dagbag import DagBag  # type: ignore[no-redef]
 
         bags = [DagBag(folder) for folder in FOLDERS.values()]
     assert [bag.import_errors for bag in bags] == [{}, {}]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from collections.abc import Collection
 from pathlib import Path
 
 import pyarrow as pa
@@ -293,7 +294,7 @@ class TestRows:
         asked: list[str] = []
         by_duckdb = duckdb_rows._fetched
 
-        def fetched_and_told(query: str, at: Path, wanted: pa.Table) -> pa.Table:
+        def fetched_and_told(query: str, at: Collection[Path], wanted: pa.Table) -> pa.Table:
             asked.append(query)
             return by_duckdb(query, at, wanted)
 

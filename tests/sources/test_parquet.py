@@ -62,7 +62,12 @@ def test_a_row_group_is_read_some_rows_at_a_time(
 def test_many_files_are_read_by_one_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: int, made: int) -> None:
     """Few have one each, which the next question finds; of many none would stay, and making one takes longer than the reading."""
     make, of = duckdb_connection._made, list[frozenset[str]]()
-    monkeypatch.setattr(duckdb_connection, "_made", lambda paths, may_skip: of.append(paths) or make(paths, may_skip))
+
+    def noting(paths: frozenset[str], may_skip: bool) -> Any:
+        of.append(paths)
+        return make(paths, may_skip)
+
+    monkeypatch.setattr(duckdb_connection, "_made", noting)
     for number in range(files):
         parquet.write_table(pa.table({"a": [number * 10 + at for at in range(4)]}), tmp_path / f"{number}.parquet")
     keys = pa.table({"key_0": np.repeat(np.arange(files), 2), "key_1": np.tile([3, 1], files)})
