@@ -41,7 +41,7 @@ def data() -> str | None:
 
 def data_rows() -> int:
     """From so many rows on what a run stores of a segment goes to `data`, where there is one (``AIRFLOW_LINEAGE_DATA_ROWS``, default
-    200,000; 0: always). By measurement: to store 100,000 rows and ask ten times costs as much in both places, 300,000 cost less in files."""
+    200,000; 0: always). By measurement: to store 100,000 rows and ask ten times costs as much in both places, 300,000 less in files."""
     return _whole("DATA_ROWS", 200_000, least=0)
 
 

@@ -237,11 +237,11 @@ def _(plan: o.FunctionOperator, context: Context) -> Block:
     if name is None:
         raise UdfUnavailable(f"no SQL function is registered for the UDF {plan.udf} (function operator {plan.function})")
     block = _lower(plan.child, context)
-    if not block.is_rows or reads_computed(block, (*plan.arguments, *plan.keys)):
+    if not block.takes_call or reads_computed(block, (*plan.arguments, *plan.keys)):
         block = context.nested(block)
     call = nodes.function(identifier(name, "spark"), [context.write(argument, block.scope) for argument in (*plan.arguments, *plan.keys)])
     if plan.reason is None:
-        return replace(block, output=plan.output, scope={**block.scope, plan.value.id: call}, pinned=True)
+        return replace(block, output=plan.output, scope={**block.scope, plan.value.id: call}, pinned=True, has_calls=True)
     return _taken_apart(plan, plan.reason, block, call, context)
 
 

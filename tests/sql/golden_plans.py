@@ -86,6 +86,12 @@ PLANS: dict[str, o.Plan] = {
     "table": CLIENT,
     "select_project_join": INPUTS,
     "function_operator": EXAM,
+    "function_operators_beside_each_other": o.FunctionOperator(
+        child=EXAM, function=1, udf="other exam", arguments=(DEBT_SUM,), value=attribute(32, "other", "string")
+    ),
+    "function_operator_of_the_value_of_another": o.FunctionOperator(
+        child=EXAM, function=1, udf="other exam", arguments=(JUDGE,), value=attribute(32, "other", "string")
+    ),
     "function_operator_with_reason": o.FunctionOperator(
         child=INPUTS, function=1, udf="credit_exam", arguments=(INCOME, DEBT_SUM), value=JUDGE, reason=REASON
     ),

@@ -91,6 +91,27 @@ def test_two_function_operators_in_a_row(counted: SparkSession) -> None:
     assert tuple(counted.sql(sql).collect()[0]) == (1, 100, "v100", "because of 100", "vv100", "because of v100")
 
 
+@pytest.mark.spark
+def test_calls_beside_each_other_are_made_in_one_pass(counted: SparkSession) -> None:
+    """Rows go through Python once for all of them; one that takes another's value, or stands above a filter by one, has its own."""
+    from pyspark.sql.functions import udf
+
+    counted.udf.register("beside", udf(lambda one: f"v{one}", "string").asNondeterministic())
+    first = operator(reason=False)
+    second, third = (
+        o.FunctionOperator(child=child, function=1, udf="examine", arguments=(argument,), value=attribute(120, "second", "string"))
+        for child, argument in ((first, PEOPLE.output[0]), (first, VALUE))
+    )
+    above = o.Filter(child=first, condition=call("=", VALUE, text("v100")))
+    filtered = replace(second, child=above)
+    for plan, passes, row in ((second, 1, ("v100", "v1")), (third, 2, ("v100", "vv100")), (filtered, 2, ("v100", "v1"))):
+        sql = lower(plan, TABLE, dialect="spark", udfs={0: "beside", 1: "beside"})
+        physical = counted.sql(sql)._jdf.queryExecution().executedPlan().toString()
+        assert sum("EvalPython" in line for line in physical.splitlines()) == passes
+        assert evaluations(counted, sql, "beside") == 2
+        assert tuple(counted.sql(sql).collect()[0])[2:] == row
+
+
 def test_the_helper_column_steps_aside() -> None:
     people = source(0, "people", attribute(1, "judge_with_reason"), attribute(2, "income"))
     sql = lower(operator(reason=True, child=people), {("source", 0): table(people)}, dialect="spark", udfs={0: "f"})

@@ -1,0 +1,27 @@
+---- plan
+φ other exam(debt) → other
+  φ credit_exam(income, debt, loan_amount) → judgement
+    π client_id, income, debt, loan_amount
+      σ ((date_2 >= '2025-12-01') AND (date_2 < '2026-01-01'))
+        ⋈ (client_id = client_id_3)
+          ⋈ (client_id = client_id_2)
+            client [client_id, name, country, income]
+            debt [client_id_2, debt, date]
+          loan [client_id_3, loan_amount, date_2]
+---- spark
+SELECT
+  client.client_id,
+  client.income,
+  debt.debt,
+  `Loan Table`.loanAmount AS loan_amount,
+  credit_exam(client.income, debt.debt, `Loan Table`.loanAmount) AS judgement,
+  `other exam`(debt.debt) AS other
+FROM client
+INNER JOIN main.debt AS debt
+  ON client.client_id = debt.client_id
+INNER JOIN main.`Loan Table` AS `Loan Table`
+  ON client.client_id = `Loan Table`.client_id
+WHERE
+  `Loan Table`.date >= DATE '2025-12-01' AND `Loan Table`.date < DATE '2026-01-01'
+---- postgres
+the UDF other exam cannot run outside Spark: it runs in Spark's Python workers
