@@ -25,6 +25,6 @@ def use(state: Any, rows: int | None, total: int | None) -> SketchUse:
     ],
 )
 def test_rows_that_were_not_read(uses: tuple[SketchUse, ...], expected: dict[str, int]) -> None:
-    summary = SimpleNamespace(id="1", pipeline="p", rows=4, seconds=1.0)
+    summary = SimpleNamespace(id="1", pipeline="p", rows=4, seconds=1.0, lineage_cost=None)
     run: Any = SimpleNamespace(summary=summary, record=SimpleNamespace(output=None), lineage_lost="", sketches=uses)
     assert run_result(run)["sketches"] == expected
