@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlglot import exp
@@ -36,7 +36,6 @@ class Block:
     :ivar group: None without an aggregation; empty for a global one.
     :ivar order_by_name: the sort keys are names of output columns, which must then stay.
     :ivar pinned: something is computed that must be computed just here and just once (a UDF, a random number).
-    :ivar has_calls: it is pinned by calls of UDFs in its list of results.
     """
 
     output: tuple[Attribute, ...]
@@ -52,7 +51,6 @@ class Block:
     limit: int | None = None
     offset: int = 0
     pinned: bool = False
-    has_calls: bool = False
     whole: exp.Query | None = None
 
     @property
@@ -74,11 +72,6 @@ class Block:
         """Whether it is a selection from joined tables and no more: what stands above may go into the same SELECT."""
         made = self.whole is not None or self.group is not None or self.distinct or self.is_limited or self.order
         return not made and not self.pinned
-
-    @property
-    def takes_call(self) -> bool:
-        """Whether a UDF may be called in the same SELECT: beside other calls, too, so that Spark makes all of them in one pass."""
-        return self.is_rows or replace(self, pinned=self.pinned and not self.has_calls).is_rows
 
     @property
     def is_bare(self) -> bool:

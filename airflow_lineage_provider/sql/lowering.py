@@ -7,7 +7,7 @@ computes is never written twice, and what must be computed once (a UDF's call, a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import singledispatch
 from typing import Any
@@ -232,26 +232,52 @@ def _(plan: o.Repartition, context: Context) -> Block:
 
 @_lower.register
 def _(plan: o.FunctionOperator, context: Context) -> Block:
-    context.dialect.check_function(plan)
+    """Calls beside each other stand in one SELECT: Spark makes all of them in one pass through Python then."""
+    beside = _beside(plan)
+    for one in reversed(beside):
+        context.dialect.check_function(one)
+    block = _lower(beside[0].child, context)
+    if not block.is_rows or reads_computed(block, [argument for one in beside for argument in (*one.arguments, *one.keys)]):
+        block = context.nested(block)
+    taken = {attribute.name.casefold() for attribute in plan.output}
+    called = [_as_called(one, taken) for one in beside]
+    calls = {attribute.id: _call(one, block, context) for one, attribute in zip(beside, called, strict=True)}
+    block = replace(block, output=(*beside[0].child.output, *called), scope={**block.scope, **calls}, pinned=True)
+    return block if all(one.reason is None for one in beside) else _taken_apart(plan, beside, context.nested(block))
+
+
+def _beside(plan: o.FunctionOperator) -> list[o.FunctionOperator]:
+    """The operator, and those right below it, of which none takes another's value or reason; the lowest first."""
+    found, needed = [plan], {argument.id for argument in (*plan.arguments, *plan.keys)}
+    while isinstance(below := found[0].child, o.FunctionOperator):
+        if needed & {one.id for one in (below.value, below.reason) if one is not None}:
+            break
+        needed |= {argument.id for argument in (*below.arguments, *below.keys)}
+        found.insert(0, below)
+    return found
+
+
+def _call(plan: o.FunctionOperator, block: Block, context: Context) -> exp.Expr:
     name = context.udfs.get(plan.function)
     if name is None:
         raise UdfUnavailable(f"no SQL function is registered for the UDF {plan.udf} (function operator {plan.function})")
-    block = _lower(plan.child, context)
-    if not block.takes_call or reads_computed(block, (*plan.arguments, *plan.keys)):
-        block = context.nested(block)
-    call = nodes.function(identifier(name, "spark"), [context.write(argument, block.scope) for argument in (*plan.arguments, *plan.keys)])
+    return nodes.function(identifier(name, "spark"), [context.write(one, block.scope) for one in (*plan.arguments, *plan.keys)])
+
+
+def _as_called(plan: o.FunctionOperator, taken: set[str]) -> Attribute:
+    """What a call gives: the value, or a struct of it and the reason, under a name that is not ``taken``."""
     if plan.reason is None:
-        return replace(block, output=plan.output, scope={**block.scope, plan.value.id: call}, pinned=True, has_calls=True)
-    return _taken_apart(plan, plan.reason, block, call, context)
-
-
-def _taken_apart(plan: o.FunctionOperator, reason: Attribute, block: Block, call: exp.Expr, context: Context) -> Block:
-    """One call in a subquery, which Spark does not write twice, and the struct's two fields outside it."""
-    taken = {attribute.name.casefold() for attribute in plan.output}
+        return plan.value
     name = free_name(f"{plan.value.name}_with_reason", taken, folded=True)
-    both = Attribute(id=plan.value.id, name=name, type=f"struct<value:{plan.value.type},reason:{reason.type}>")
-    inner = replace(block, output=(*plan.child.output, both), scope={**block.scope, both.id: call}, pinned=True)
-    outer = context.nested(inner)
-    pair = outer.scope[both.id]
-    fields = {a.id: exp.Dot(this=pair.copy(), expression=identifier(f, "spark")) for a, f in ((plan.value, "value"), (reason, "reason"))}
+    taken.add(name.casefold())
+    return Attribute(id=plan.value.id, name=name, type=f"struct<value:{plan.value.type},reason:{plan.reason.type}>")
+
+
+def _taken_apart(plan: o.FunctionOperator, beside: Sequence[o.FunctionOperator], outer: Block) -> Block:
+    """The fields of the structs, outside of the subquery of the calls, which Spark does not write twice then."""
+    fields: dict[int, exp.Expr] = {}
+    for one in (one for one in beside if one.reason is not None):
+        pair = outer.scope[one.value.id]
+        named = ((one.value, "value"), (one.reason, "reason"))
+        fields |= {a.id: exp.Dot(this=pair.copy(), expression=identifier(f, "spark")) for a, f in named if a is not None}
     return replace(outer, output=plan.output, scope={**outer.scope, **fields})

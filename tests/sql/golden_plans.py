@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.sql import ColumnRef, LeafKey, TableRef
@@ -88,6 +90,14 @@ PLANS: dict[str, o.Plan] = {
     "function_operator": EXAM,
     "function_operators_beside_each_other": o.FunctionOperator(
         child=EXAM, function=1, udf="other exam", arguments=(DEBT_SUM,), value=attribute(32, "other", "string")
+    ),
+    "function_operators_with_reasons_beside_each_other": o.FunctionOperator(
+        child=replace(EXAM, reason=REASON),
+        function=1,
+        udf="other exam",
+        arguments=(DEBT_SUM,),
+        value=attribute(32, "other", "string"),
+        reason=attribute(33, "other_why", "string"),
     ),
     "function_operator_of_the_value_of_another": o.FunctionOperator(
         child=EXAM, function=1, udf="other exam", arguments=(JUDGE,), value=attribute(32, "other", "string")

@@ -45,6 +45,12 @@ def evaluations(spark: SparkSession, sql: str, name: str) -> int:
     return sum(line.count(f"{name}(") for line in plan.splitlines() if "EvalPython" in line)
 
 
+def eval_nodes(spark: SparkSession, sql: str) -> int:
+    """How often rows go through Python."""
+    plan = spark.sql(sql)._jdf.queryExecution().executedPlan().toString()
+    return sum("EvalPython" in line for line in plan.splitlines())
+
+
 @pytest.mark.spark
 def test_a_udf_is_called_once_a_row(counted: SparkSession) -> None:
     plain = lower(operator(reason=False), TABLE, dialect="spark", udfs={0: "examine"})
@@ -106,10 +112,22 @@ def test_calls_beside_each_other_are_made_in_one_pass(counted: SparkSession) -> 
     filtered = replace(second, child=above)
     for plan, passes, row in ((second, 1, ("v100", "v1")), (third, 2, ("v100", "vv100")), (filtered, 2, ("v100", "v1"))):
         sql = lower(plan, TABLE, dialect="spark", udfs={0: "beside", 1: "beside"})
-        physical = counted.sql(sql)._jdf.queryExecution().executedPlan().toString()
-        assert sum("EvalPython" in line for line in physical.splitlines()) == passes
-        assert evaluations(counted, sql, "beside") == 2
+        assert (eval_nodes(counted, sql), evaluations(counted, sql, "beside")) == (passes, 2)
         assert tuple(counted.sql(sql).collect()[0])[2:] == row
+    counted.udf.register(
+        "why", udf(lambda one: (f"v{one}", f"because of {one}"), "struct<value:string,reason:string>").asNondeterministic()
+    )
+    reasoned = replace(second, child=operator(reason=True), reason=attribute(121, "second_why", "string"))
+    of_value = replace(reasoned, arguments=(VALUE,))
+    one_of_two = replace(second, child=operator(reason=True))
+    for plan, passes, of_second, values in (
+        (reasoned, 1, "why", ["v100", "because of 100", "v1", "because of 1"]),
+        (of_value, 2, "why", ["v100", "because of 100", "vv100", "because of v100"]),
+        (one_of_two, 1, "beside", ["v100", "because of 100", "v1"]),
+    ):
+        sql = lower(plan, TABLE, dialect="spark", udfs={0: "why", 1: of_second})
+        assert eval_nodes(counted, sql) == passes
+        assert list(counted.sql(sql).collect()[0])[2:] == values
 
 
 def test_the_helper_column_steps_aside() -> None:
