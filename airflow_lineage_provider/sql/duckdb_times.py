@@ -51,7 +51,7 @@ def cast_of_times(writer: PortableWriter, cast: e.Cast, scope: Scope) -> exp.Exp
         return _of_four_digits(nodes.cast(date, "VARCHAR"), date)
     local = _local(writer, cast.child, scope)
     if cast.type == "string":
-        return nodes.cast(local, "VARCHAR")
+        return _of_four_digits(nodes.cast(local, "VARCHAR"), local)
     if cast.type == "timestamp":
         return _in_zone(writer, cast, local)
     return local if cast.type == "timestamp_ntz" else nodes.cast(local, "DATE")

@@ -252,6 +252,16 @@ def test_moments_of_long_ago_are_left_to_spark(kind: str, at: str) -> None:
         fetched(f"SELECT {sql} FROM {moments}", views={}, tables={}, paths=[])
 
 
+def test_moments_of_other_years_as_texts_are_left_to_spark() -> None:
+    sql = lower_expression(e.Cast(child=attribute(1, "a", "timestamp_ntz"), type="string"), {1: ColumnRef("a")}, dialect="duckdb")
+    moments = "(VALUES (CAST('{}-01-01 00:00:00.5' AS TIMESTAMP))) AS t (a)"
+    assert fetched(f"SELECT {sql} AS s FROM {moments.format(1000)}", views={}, tables={}, paths=[]).to_pylist() == [
+        {"s": "1000-01-01 00:00:00.5"}
+    ]
+    with pytest.raises(CannotReadHere, match="a year of other than four digits"):
+        fetched(f"SELECT {sql} FROM {moments.format('0999')}", views={}, tables={}, paths=[])
+
+
 def test_days_later(pairs: Pairs) -> None:
     a = pairs.leaves["date"].output[1]
     inside = call("and", call(">", a, literal("0001-12-31", "date")), call("<", a, literal("9999-01-01", "date")))
