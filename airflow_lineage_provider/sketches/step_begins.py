@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
-from functools import lru_cache
 from typing import Any
-from zoneinfo import ZoneInfo
 
-from airflow_lineage_provider.sql.local_times import fixed_offset
+from airflow_lineage_provider.sql.local_times import NEAR, place_of
+from airflow_lineage_provider.sql.time_units import DATE_UNITS, first_day
 
 _NAMED = re.compile(
     r"(?P<unit>[a-z]+)(?: at (?P<zone>\S+))?|div (?P<div>\d+)|floor / (?P<part>\d+)"
@@ -17,8 +16,6 @@ _NAMED = re.compile(
 _EXACT = 1 << 53
 """Up to here a ``double`` has all whole numbers, and the whole part of each quotient of two."""
 _TOLD = 1970
-_NEAR = tuple(timedelta(hours=hours) for hours in range(-50, 51, 10))
-"""The longest change of clocks was a day: further away what they show is on the side of a step's beginning that it is on."""
 _EPOCH, _MICRO = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 _LESS = {
     "second": {"microsecond": 0},
@@ -65,18 +62,9 @@ def _begin(value: Any, named: re.Match[str]) -> Any:
 
 
 def _begin_of_day(day: date, unit: str) -> date | None:
-    match unit:
-        case "year":
-            return day.replace(month=1, day=1)
-        case "quarter":
-            return day.replace(month=(day.month - 1) // 3 * 3 + 1, day=1)
-        case "month":
-            return day.replace(day=1)
-        case "week":
-            return day - timedelta(days=day.weekday())
-        case "day":
-            return day
-    return None
+    if unit == "day":
+        return day
+    return first_day(day, unit) if unit in DATE_UNITS else None
 
 
 def _begin_of_moment(moment: datetime, named: re.Match[str]) -> datetime | None:
@@ -99,21 +87,9 @@ def _begin_of_moment(moment: datetime, named: re.Match[str]) -> datetime | None:
     return begins.astimezone(moment.tzinfo) if isinstance(place, timezone) or _is_even_near(begins.astimezone(UTC), place) else None
 
 
-@lru_cache(maxsize=64)
-def place_of(zone: str) -> tzinfo | None:
-    """A time zone by its name: a fixed offset, or a region's. (A name without a region may be another one to Java.)"""
-    offset = fixed_offset(zone)
-    if offset is not None:
-        return timezone(offset)
-    try:
-        return ZoneInfo(zone) if "/" in zone else None
-    except (KeyError, ValueError, OSError):
-        return None
-
-
 def _is_even_near(moment: datetime, place: tzinfo) -> bool:
     """Whether no clock was changed near an instant. What was before 1970 is told in several ways."""
-    return moment.year >= _TOLD and len({(moment + away).astimezone(place).utcoffset() for away in _NEAR}) == 1
+    return moment.year >= _TOLD and len({(moment + away).astimezone(place).utcoffset() for away in NEAR}) == 1
 
 
 def _begin_of_window(moment: datetime, size: int, first: int) -> datetime:

@@ -22,15 +22,11 @@ from zoneinfo import ZoneInfo
 
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.sketches.kinds import is_whole
-from airflow_lineage_provider.sketches.step_begins import begin_of, place_of
-from airflow_lineage_provider.sql.local_times import fixed_offset
+from airflow_lineage_provider.sketches.step_begins import begin_of
+from airflow_lineage_provider.sql.local_times import fixed_offset, place_of
+from airflow_lineage_provider.sql.time_units import DATE_UNITS, MOMENT_UNITS
 
-_OF_DAYS = {
-    "year": "year", "yyyy": "year", "yy": "year", "quarter": "quarter", "month": "month", "mon": "month", "mm": "month", "week": "week",
-}  # fmt: skip
-_OF_MOMENTS = {
-    **_OF_DAYS, "day": "day", "dd": "day", "hour": "hour", "minute": "minute", "second": "second", "millisecond": "millisecond",
-}  # fmt: skip
+_OF_MOMENTS = {name: unit for name, unit in MOMENT_UNITS.items() if unit != "microsecond"}
 _MOST_TURNS = 8
 _MOST_DIVISOR = 1 << 31
 
@@ -93,7 +89,7 @@ def step_of(expression: e.Expression, zone: str | None) -> Step | None:
     ``zone`` is the session's: by it Spark makes a moment of a day, and a day of a moment."""
     match expression:
         case e.Call(function="trunc", arguments=(day, e.Literal(value=str(unit)))):
-            return _named(_day(day, zone), _OF_DAYS.get(unit.lower()))
+            return _named(_day(day, zone), DATE_UNITS.get(unit.lower()))
         case e.Call(function="year", arguments=(day,)):
             return _named(_day(day, zone), "year")
         case e.Call(function="date_trunc", arguments=(e.Literal(value=str(unit)), moment)):
@@ -146,7 +142,7 @@ def _truncated(moment: e.Expression, unit: str, zone: str | None) -> Step | None
             return _named((clock, ""), _OF_MOMENTS.get(unit))
         case e.Cast(child=e.Attribute(type="date") as day, type=kind):
             is_sure = kind == "timestamp_ntz" or (kind == "timestamp" and zone is not None and has_last_days(zone))
-            found = _OF_DAYS.get(unit)
+            found = DATE_UNITS.get(unit)
             return (day, found) if is_sure and found is not None and found != "week" else None
     return None
 

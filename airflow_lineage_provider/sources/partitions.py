@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.plan.operators import Source
+from airflow_lineage_provider.sources.duckdb_connection import text
 from airflow_lineage_provider.sources.files import CannotReadHere
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Partition:
     def sql(self, column: str, kind: str) -> str:
         """The value as DuckDB's."""
         value = self.values[column.casefold()]
-        return f"CAST({'NULL' if value is None else _quoted(value)} AS {kind})"
+        return f"CAST({'NULL' if value is None else text(value)} AS {kind})"
 
     def arrow(self, column: str, kind: pa.DataType, rows: int) -> pa.ChunkedArray:
         """The value so often."""
@@ -58,7 +59,7 @@ def partition_of(source: Source, path: Path) -> Partition:
     columns = source.relation.partition_columns
     types = {name.casefold(): a.type for name, a in zip(source.columns, source.output, strict=False)}
     folders = _folders(source, path, columns)
-    return Partition({name.casefold(): _value(name, types.get(name.casefold(), "string"), text) for name, text in folders})
+    return Partition({name.casefold(): _value(name, types.get(name.casefold(), "string"), value) for name, value in folders})
 
 
 def _folders(source: Source, path: Path, columns: Sequence[str]) -> list[tuple[str, str]]:
@@ -66,30 +67,26 @@ def _folders(source: Source, path: Path, columns: Sequence[str]) -> list[tuple[s
     named = [one.partition("=") for one in path.parts[:-1][-len(columns) :]] if columns else []
     if [name for name, _, _ in named] != list(columns) or not all(mark for _, mark, _ in named):
         raise CannotReadHere(f"{source.relation.name} is partitioned by {', '.join(columns)}, and {path} is not in such folders")
-    return [(name, text) for name, _, text in named]
+    return [(name, value) for name, _, value in named]
 
 
-def _value(column: str, kind: str, text: str) -> str | None:
-    if text == _NULL:
+def _value(column: str, kind: str, given: str) -> str | None:
+    if given == _NULL:
         return None
-    known = _ODD.search(text) is None
+    known = _ODD.search(given) is None
     if kind == "string":
-        known, text = known and bool(text), _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
+        known, given = known and bool(given), _ESCAPED.sub(lambda found: chr(int(found[1], 16)), given)
     elif kind in _LARGEST:
-        known = _WHOLE.fullmatch(text) is not None and -_LARGEST[kind] - 1 <= int(text) <= _LARGEST[kind]
+        known = _WHOLE.fullmatch(given) is not None and -_LARGEST[kind] - 1 <= int(given) <= _LARGEST[kind]
     else:
-        known = kind == "date" and _is_day(text)
+        known = kind == "date" and _is_day(given)
     if not known:
-        raise CannotReadHere(f"partition {column}={text} is not certain to be read as a value of type {kind}")
-    return text
+        raise CannotReadHere(f"partition {column}={given} is not certain to be read as a value of type {kind}")
+    return given
 
 
-def _is_day(text: str) -> bool:
+def _is_day(given: str) -> bool:
     try:
-        return _DAY.fullmatch(text) is not None and date.fromisoformat(text) >= date.min
+        return _DAY.fullmatch(given) is not None and date.fromisoformat(given) >= date.min
     except ValueError:
         return False
-
-
-def _quoted(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"

@@ -11,6 +11,7 @@ from datetime import date, timedelta
 from decimal import Context, Decimal, Inexact, Rounded
 
 from airflow_lineage_provider.plan import expressions as e
+from airflow_lineage_provider.sql.time_units import DATE_UNITS, first_day
 from airflow_lineage_provider.sql.types import scalar
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
@@ -95,22 +96,11 @@ def _date(expression: e.Expression) -> date | None:
             parts = [constant_whole(one) for one in (year, month, number)]
             return None if None in parts else date(*(one for one in parts if one is not None))
         case e.Call(function="trunc", arguments=(inner, e.Literal(value=str(unit)))):
-            day = _date(inner)
-            return None if day is None else _begin(day, unit.lower())
+            day, known = _date(inner), DATE_UNITS.get(unit.lower())
+            return None if day is None or known is None else first_day(day, known)
         case e.Call(function=function, arguments=(left, right)):
             return _moved(function.lower(), left, right)
     return None
-
-
-def _begin(day: date, unit: str) -> date | None:
-    """The first day of the day's year, quarter, month or week."""
-    if unit in ("year", "yyyy", "yy"):
-        return day.replace(month=1, day=1)
-    if unit == "quarter":
-        return day.replace(month=day.month - (day.month - 1) % 3, day=1)
-    if unit in ("month", "mon", "mm"):
-        return day.replace(day=1)
-    return day - timedelta(days=day.weekday()) if unit == "week" else None
 
 
 def _text(expression: e.Expression) -> str | None:

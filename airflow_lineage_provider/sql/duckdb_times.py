@@ -20,6 +20,7 @@ from airflow_lineage_provider.sql.constant_values import constant_months
 from airflow_lineage_provider.sql.duckdb_writing import Writer, arguments_of, constant_number, constant_text, known_to_be, problem
 from airflow_lineage_provider.sql.local_times import fixed_offset
 from airflow_lineage_provider.sql.nodes import Scope
+from airflow_lineage_provider.sql.time_units import DATE_UNITS, MOMENT_UNITS
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.sql.portable_expressions import PortableWriter
@@ -133,19 +134,10 @@ def _days_between(writer: PortableWriter, call: e.Call, scope: Scope) -> exp.Exp
     return nodes.cast(nodes.binary(exp.Sub, end, start), "INTEGER")
 
 
-_DATES = {
-    **dict.fromkeys(("year", "yyyy", "yy"), "year"),
-    "quarter": "quarter",
-    **dict.fromkeys(("month", "mon", "mm"), "month"),
-    "week": "week",
-}
-_OF_DAYS = {one: one for one in ("hour", "minute", "second", "millisecond", "microsecond")} | dict.fromkeys(("day", "dd"), "day")
-
-
 def _truncated(writer: PortableWriter, call: e.Call, scope: Scope) -> exp.Expr:
     """``trunc(date, 'MM')``."""
     date, unit = call.arguments
-    known = _DATES.get((constant_text(unit) or "").lower())
+    known = DATE_UNITS.get((constant_text(unit) or "").lower())
     if date.type != "date" or known is None:
         raise problem(call, "trunc means the same there for dates and constant units alone")
     return nodes.cast(nodes.function("DATE_TRUNC", [exp.Literal.string(known), writer.write(date, scope)]), "DATE")
@@ -154,7 +146,7 @@ def _truncated(writer: PortableWriter, call: e.Call, scope: Scope) -> exp.Expr:
 def _truncated_moment(writer: PortableWriter, call: e.Call, scope: Scope) -> exp.Expr:
     """``date_trunc('HOUR', moment)``."""
     unit, moment = call.arguments
-    known = (_DATES | _OF_DAYS).get((constant_text(unit) or "").lower())
+    known = MOMENT_UNITS.get((constant_text(unit) or "").lower())
     if moment.type != "timestamp" or call.type != "timestamp" or known is None:
         raise problem(call, "date_trunc means the same there for moments and constant units alone")
     local = nodes.cast(nodes.function("DATE_TRUNC", [exp.Literal.string(known), _local(writer, moment, scope)]), "TIMESTAMP")

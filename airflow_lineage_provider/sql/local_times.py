@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone, tzinfo
+from functools import lru_cache
+from zoneinfo import ZoneInfo
 
 from airflow_lineage_provider.plan.expression_walk import transform_expression
 from airflow_lineage_provider.plan.expressions import Call, Expression, Literal
@@ -19,8 +21,8 @@ _COMPARISONS = frozenset({"=", "<=>", "<", "<=", ">", ">=", "in"})
 _LOCAL = re.compile(r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?")
 _UTC = frozenset({"UTC", "GMT", "Z", "Etc/UTC"})
 _OFFSET = re.compile(r"[+-](?:0\d|1[0-7]):[0-5]\d")
-# The longest change of clocks was a day (Samoa, 2011).
-_NEAR = tuple(timedelta(hours=hours) for hours in range(-50, 51, 10))
+NEAR = tuple(timedelta(hours=hours) for hours in range(-50, 51, 10))
+"""Around a moment. The longest change of clocks was a day (Samoa, 2011)."""
 
 
 def in_zone(condition: Expression, zone: str) -> Expression:
@@ -51,6 +53,18 @@ def fixed_offset(zone: str) -> timedelta | None:
     return (-1 if zone[0] == "-" else 1) * timedelta(hours=int(zone[1:3]), minutes=int(zone[4:6]))
 
 
+@lru_cache(maxsize=64)
+def place_of(zone: str) -> tzinfo | None:
+    """A time zone by its name: a fixed offset, or a region's. (A name without a region may be another one to Java.)"""
+    offset = fixed_offset(zone)
+    if offset is not None:
+        return timezone(offset)
+    try:
+        return ZoneInfo(zone) if "/" in zone else None
+    except (KeyError, ValueError, OSError):
+        return None
+
+
 def _as(literal: Literal, kind: str, zone: str) -> Literal | None:
     text = literal.value
     if text is None or (literal.type == kind == "timestamp_ntz"):
@@ -70,12 +84,9 @@ def _keeps_order(text: str, zone: str) -> bool:
     """Whether no clock is changed near a local time."""
     if fixed_offset(zone) is not None:
         return True
-    from zoneinfo import ZoneInfo
-
+    place = place_of(zone)
     try:
-        # A name without a region may be another zone to Java (EST).
-        rules = ZoneInfo(zone) if "/" in zone else None
-        moment = datetime.fromisoformat(text).replace(tzinfo=rules)
-        return rules is not None and len({(moment + away).utcoffset() for away in _NEAR}) == 1
-    except (KeyError, ValueError, OSError, OverflowError):  # an unknown zone is a KeyError
+        moment = datetime.fromisoformat(text).replace(tzinfo=place)
+        return place is not None and len({(moment + away).utcoffset() for away in NEAR}) == 1
+    except (ValueError, OverflowError):
         return False
