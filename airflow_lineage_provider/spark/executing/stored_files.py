@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.errors import LoadFailed, StoreError
 from airflow_lineage_provider.plan.datatypes import ArrayType, DataType, MapType, ScalarType, StructType, parse_type
 from airflow_lineage_provider.shown import first_line
 from airflow_lineage_provider.sources.file_uris import local_path
+from airflow_lineage_provider.sources.row_groups import bounds_in_footer
 from airflow_lineage_provider.spark.executing.outputs import files_at
 from airflow_lineage_provider.spark.frames import quoted, renamed, selected
 from airflow_lineage_provider.spark.jvm_classes import java_class
@@ -113,27 +115,39 @@ def rows_in_files(spark: SparkSession, made: Materialization, files: Mapping[str
 
 
 def _rows_in_footers(folder: str, files: Mapping[str, int], row: int) -> dict[int, int] | None:
-    """None where a footer does not tell: of each row group the least and the largest number, which are of one partition."""
+    """None where they are not here, or a footer does not tell."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
-    place, found = local_path(folder), dict[int, int]()
+    place = local_path(folder)
     if place is None or len(files) > _MOST_FOOTERS:
         return None
     try:
-        for name in files:
-            footer = pq.read_metadata(f"{place}/{name}")
-            for group in map(footer.row_group, range(footer.num_row_groups)):
-                told = group.column(group.num_columns - 1).statistics
-                if told is None or not told.has_min_max or footer.schema.column(group.num_columns - 1).path != f"c{row}":
-                    return None
-                first, last = told.min >> 33, told.max >> 33
-                if first != last:
-                    return None
-                found[first] = found.get(first, 0) + group.num_rows
-    except (pa.ArrowException, OSError):
+        told = [one for name in files for one in _partitions_in(f"{place}/{name}", row)]
+    except (pa.ArrowException, OSError, ValueError):
         return None
-    return found
+    found = Counter[int]()
+    for partition, rows in told:
+        if partition is None:
+            return None
+        found[partition] += rows
+    return dict(found)
+
+
+def _partitions_in(path: str, row: int) -> Iterator[tuple[int | None, int]]:
+    """For each row group of a file its partition, which the least and the largest row number tell where it is one, and its rows.
+
+    :raises ValueError: it is no file of stored rows.
+    """
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        last = file.metadata.num_columns - 1
+        if file.schema.column(last).path != f"c{row}":
+            raise ValueError(f"{path} has no row numbers in its last column")
+        rows = (file.metadata.row_group(at).num_rows for at in range(file.num_row_groups))
+        for bounds, many in zip(bounds_in_footer(file, last, raw=False), rows, strict=True):
+            partitions = {number >> 33 for number in bounds or ()}
+            yield (partitions.pop() if len(partitions) == 1 else None), many
 
 
 def write(frame: DataFrame, folder: str, sorted_by: Sequence[int] = (), *, in_order: bool = False) -> dict[str, int]:
