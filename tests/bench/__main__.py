@@ -12,7 +12,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -23,7 +22,8 @@ from tests.bench.experiments import EXPERIMENTS
 from tests.bench.gate import bounds, passed_bounds
 from tests.bench.goals import goals
 from tests.bench.ground import ground
-from tests.bench.machine import load_now, machine
+from tests.bench.machine import machine
+from tests.bench.others import with_others
 from tests.bench.outcomes import goals_table, outcomes
 from tests.bench.report import write_report
 from tests.bench.results import Results, tables
@@ -120,22 +120,13 @@ def _run_one(name: str, arguments: argparse.Namespace) -> int:
     found: list[Comparison] = []
     with ground(arguments.size, arguments.repeats, tuple(arguments.scale_factor), arguments.udf_seconds) as made:
         told = Told(name, arguments.size, made.beside, made.meter)
-        for load, one in _with_load(import_module(f"tests.bench.experiments.{name}").run(made)):
-            one.load = load if one.load is None else one.load
+        for one in with_others(import_module(f"tests.bench.experiments.{name}").run(made)):
             found.append(one)
             # After each: what an experiment had found before it failed is kept, and before it is told what a goal is missed by.
             _write(found, arguments.into)
             told.tell(one)
             _write(found, arguments.into)
     return 0
-
-
-def _with_load(comparisons: Iterator[Comparison]) -> Iterator[tuple[float, Comparison]]:
-    """Each with the load before it, for those that did not look themselves when they began."""
-    load = load_now()
-    for one in comparisons:
-        yield load, one
-        load = load_now()
 
 
 def _write(found: list[Comparison], into: Path) -> None:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from tests.bench.machine import load_now
 from tests.bench.readings import Meter, Reading
 
 
@@ -47,7 +46,7 @@ class Comparison:
     """What the arms took, each reading by itself. ``facts`` are further numbers of an arm: bytes stored, rows read.
 
     ``notes`` are words: of ways that cannot do it, or do it wrong, and so have no readings, the reason. ``profiles``: of arms that do not
-    reach a goal, where the time goes, or what the figure is made of. ``load``: how many processes ran, or wanted to, when it began.
+    reach a goal, where the time goes, or what the figure is made of. ``others``: how many processors others took meanwhile (`others`).
     ``asked``: statements, transactions and connections of the store's server, of one further turn that is not measured, where that is
     cheap. ``arms``: how they are done, while the experiment goes on.
     """
@@ -58,13 +57,13 @@ class Comparison:
     facts: dict[str, dict[str, float]] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
     profiles: dict[str, str] = field(default_factory=dict)
-    load: float | None = None
+    others: float | None = None
     asked: dict[str, dict[str, int]] = field(default_factory=dict)
     arms: Mapping[str, Arm] = field(default_factory=dict, compare=False, repr=False)
 
     def is_busy(self, cores: int) -> bool:
-        """Whether more wanted to run when it began than the machine runs at once: wall times say little then."""
-        return self.load is not None and self.load > cores
+        """Whether others took more than a tenth of the machine meanwhile: wall times say little then."""
+        return self.others is not None and self.others > cores / 10
 
     def figures(self) -> dict[str, dict[str, float]]:
         """For each arm its figures: medians, and ratios to the baseline's medians."""
@@ -96,7 +95,7 @@ class Comparison:
             {arm: dict(some) for arm, some in found["facts"].items()},
             dict(found.get("notes", {})),
             dict(found.get("profiles", {})),
-            found.get("load"),
+            found.get("others"),
             found.get("asked", {}),
         )
 
@@ -117,7 +116,7 @@ def compared(title: str, arms: Mapping[str, Arm], meter: Meter, repeats: int, ba
     :param warm_up: so many further turns at most are not measured: for as long as the baseline becomes quicker by a tenth.
     :raises AnswersDiffer: see there.
     """
-    base, load = baseline or next(iter(arms)), load_now()
+    base = baseline or next(iter(arms))
     answers, took = dict[str, Any](), 0.0
     for name, arm in arms.items():
         started = time.perf_counter()
@@ -132,7 +131,7 @@ def compared(title: str, arms: Mapping[str, Arm], meter: Meter, repeats: int, ba
     for _ in range(repeats):
         for name, arm in arms.items():
             readings[name].append(arm.read(meter))
-    return Comparison(title, base, readings, asked=_asked(arms, readings, meter), load=load, arms=arms)
+    return Comparison(title, base, readings, asked=_asked(arms, readings, meter), arms=arms)
 
 
 def per_factor_of_ten(growth: float, factor: float) -> float:

@@ -43,13 +43,6 @@ def machine() -> dict[str, Any]:
 _PACKAGES = {"PySpark": "pyspark", "DuckDB": "duckdb", "Arrow": "pyarrow"}
 
 
-def load_now() -> float:
-    """Processes that run or want to, on the average of the last minute; NaN where the system does not tell it."""
-    with suppress(AttributeError, OSError):
-        return round(os.getloadavg()[0], 2)
-    return float("nan")
-
-
 def _cpu() -> str:
     with suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()

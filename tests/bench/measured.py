@@ -103,8 +103,8 @@ def page(results: Iterable[Results], wanted: Sequence[Goal]) -> str:
         f"Of {len(wanted)} goals of the benchmarks {counts['reached']} are reached, {counts['not reached']} are not, {counts['told']} "
         f"figures are told without a goal, and {len(lacking)} goals were not measured. `tests/bench/goals.toml` has the goals; [how far it "
         "goes](scale.md) has what follows for large stores. Ratios (÷) are of arms that took turns in one run; figures are medians. A goal "
-        "that several comparisons measure is reached where all of them reach it: its worst figure stands last. *busy*: more wanted to run "
-        "than the machine has processors when the comparison began, so that wall times are too long there.",
+        "that several comparisons measure is reached where all of them reach it: its worst figure stands last. *busy*: others took more "
+        "than a tenth of the machine meanwhile, so that wall times are too long there.",
         "",
         *_runs(found),
     ]
@@ -120,15 +120,15 @@ def _runs(found: Mapping[tuple[str, str], Results]) -> Iterator[str]:
     machines = dict.fromkeys(_machine(one) for one in found.values())
     yield from (f"Measured on {one}." for one in machines)
     yield ""
-    yield "| experiment | sizes | commit | begun (UTC) | load when its comparisons began | |"
+    yield "| experiment | sizes | commit | begun (UTC) | processors that others took | |"
     yield "| --- | --- | --- | --- | ---: | --- |"
     for name, size in sorted(found, key=lambda at: (EXPERIMENTS.index(at[0]) if at[0] in EXPERIMENTS else len(EXPERIMENTS), at)):
         one = found[name, size]
-        loads = [comparison.load for comparison in one.experiments[name] if comparison.load is not None]
-        load = text(round(statistics.median(loads), 1)) if loads else ""
+        others = [comparison.others for comparison in one.experiments[name] if comparison.others is not None]
+        taken = text(round(statistics.median(others), 2)) if others else ""
         commit = f"`{str(one.machine.get('commit'))[:10]}`" + (", changed" if one.machine.get("changed") else "")
         begun = str(one.machine.get("date"))[:16].replace("T", " ")
-        yield _row(name, size, commit, begun, load, _ended(one.failed.get(name, "")))
+        yield _row(name, size, commit, begun, taken, _ended(one.failed.get(name, "")))
 
 
 def _machine(one: Results) -> str:

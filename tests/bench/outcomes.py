@@ -16,7 +16,7 @@ from tests.bench.results import Results, text
 class Outcome:
     """A goal held against an arm of a comparison. ``measured`` is None where nothing measured it: ``where`` says why.
 
-    ``profile``: where it is not reached, where the time goes. ``is_busy``: the machine had more to do than it can do at once.
+    ``profile``: where it is not reached, where the time goes. ``is_busy``: others took much of the machine.
     """
 
     goal: Goal

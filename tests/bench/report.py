@@ -31,8 +31,8 @@ pre { font-size: .75rem; line-height: 1.3; overflow: auto; max-width: 70rem; max
 <h1>Benchmarks</h1>
 <p>{{ size }} sizes; {% for name, value in machine.items() %}{{ name }} {{ value }}{{ ", " if not loop.last }}{% endfor %}.
 Ratios (÷) are to the first arm, in the same run; figures are medians. Wall times are this machine's; counts are every machine's.
-When {{ busy }} of the comparisons began the machine was <b class="busy">busy</b>: more processes wanted to run than it has processors, so
-that wall times are too long there, and ratios uncertain.</p>
+While {{ busy }} of the comparisons were made the machine was <b class="busy">busy</b>: others took more than a tenth of it, so that wall
+times are too long there, and ratios uncertain.</p>
 {% for name, problem in failed.items() %}<h2>{{ name }}</h2><p class="failed">{{ problem }}</p>{% endfor %}
 {% if goals %}<h2>Goals</h2>
 <p>{{ reached|length }} measurements reach their goal, {{ missed|length }} do not;

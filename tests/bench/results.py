@@ -74,8 +74,8 @@ def tables(comparisons: list[Comparison], cores: int) -> Iterator[Table | str]:
 
 
 def busy_told(one: Comparison) -> str:
-    """That the machine had more to do."""
-    return f"busy: a load of {text(one.load)} when it began"
+    """That others worked on the machine, too."""
+    return f"busy: others took {text(one.others)} processors meanwhile"
 
 
 def figure_names(one: Comparison) -> list[str]:

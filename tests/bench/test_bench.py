@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
@@ -27,6 +28,7 @@ from tests.bench.gate import Bounds, bounds, passed_bounds
 from tests.bench.goals import Goal, goals
 from tests.bench.machine import machine
 from tests.bench.memory import most_memory_of_trees
+from tests.bench.others import seconds_of_own, with_others
 from tests.bench.outcomes import goals_table, outcomes
 from tests.bench.peers.environment import HERE, PeerFailed, PeerPackage, conversation, started
 from tests.bench.peers.questions import questions
@@ -304,25 +306,48 @@ def test_an_arm_of_a_process_of_its_own() -> None:
 
 
 def test_what_the_readings_are_readings_of() -> None:
-    """Told, not guessed: the commit is git's, and what the page calls busy is more than the processors."""
+    """Told, not guessed: the commit is git's."""
     found = machine()
     assert found["commit"] == "unknown" or re.fullmatch("[0-9a-f]{40,64}", found["commit"])
     assert isinstance(found["changed"], bool)
     assert datetime.fromisoformat(found["date"]).tzinfo is not None
     assert {"cores", "CPU", "memory", "Python", "PySpark", "PostgreSQL", "DuckDB", "Java", "version"} <= set(found)
     assert re.fullmatch(r"\d+[.\d]*", found["PostgreSQL"])
-    assert compared("x", {"a": Arm(lambda: 1)}, Meter(None, None), 1).load is not None
+
+
+def test_what_others_took_is_told_from_what_was_done_here(tmp_path: Path) -> None:
+    """One of the two works below this process, the other below nobody: its parent has ended."""
+    work = "import time\nwhile time.process_time() < 0.4: pass"
+    before = seconds_of_own()
+    subprocess.run([sys.executable, "-c", work], check=True)
+    assert seconds_of_own() - before > 0.35
+
+    def comparisons() -> Iterator[Comparison]:
+        yield Comparison("quiet", "a", {})
+        script = tmp_path / "other.py"
+        script.write_text(f"{work}\nopen({str(tmp_path / 'done')!r}, 'x')", encoding="utf-8")
+        subprocess.run(["sh", "-c", '"$0" "$1" &', sys.executable, str(script)], check=True, stdin=subprocess.DEVNULL)
+        started = time.perf_counter()
+        while not (tmp_path / "done").exists() and time.perf_counter() - started < 60:
+            time.sleep(0.01)
+        took.append(time.perf_counter() - started)
+        yield Comparison("beside another", "a", {})
+
+    took = list[float]()
+    _, beside = with_others(comparisons())
+    assert beside.others is not None
+    assert beside.others * took[0] > 0.3
 
 
 def test_a_busy_machine_is_told(tmp_path: Path) -> None:
     results = _results()
     (one,) = results.experiments["asking"]
-    for load, busy in ((1.9, False), (None, False), (7.25, True)):
-        one.load = load
+    for others, busy in ((0.19, False), (None, False), (1.25, True)):
+        one.others = others
         results.write(tmp_path / "a.json")
         assert Results.read(tmp_path / "a.json") == results
         write_report(results, tmp_path / "report.html")
-        assert ("busy: a load of 7.25" in (tmp_path / "report.html").read_text(encoding="utf-8")) is busy
+        assert ("busy: others took 1.25" in (tmp_path / "report.html").read_text(encoding="utf-8")) is busy
         (table,) = tables([one], results.cores)
         assert isinstance(table, Table)
         assert ("busy" in str(table.title)) is busy

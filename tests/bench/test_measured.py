@@ -28,7 +28,7 @@ AT: dict[str, Any] = {"experiment": "asking", "arm": "slow", "of": "jobs"}
 def _results(
     size: str, jobs: dict[str, int], *, date: str = "2026-01-02T03:04:05", failed: str = "", experiment: str = "asking"
 ) -> Results:
-    found = [Comparison(title, "slow", {"slow": [Reading(1.0, counts={"jobs": count})]}, load=7.25) for title, count in jobs.items()]
+    found = [Comparison(title, "slow", {"slow": [Reading(1.0, counts={"jobs": count})]}, others=1.25) for title, count in jobs.items()]
     machine = {
         "cores": 2,
         "CPU": "a | b",
