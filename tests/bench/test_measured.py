@@ -91,7 +91,7 @@ def test_full_sizes_count_before_small_ones_and_the_newest_of_equal_ones() -> No
 def test_what_was_run_and_whether_it_came_to_its_end() -> None:
     failed = 'Traceback (most recent call last):\n  File "x", line 1\n    raise\nDiskFull: no <space>\nHINT: none\n'
     told = page([_results("small", {"one": 1}, failed=failed), _results("full", {}, experiment="loading", failed="it was ended")], goals())
-    assert "| asking | small | `0123456789` | 2026-01-02 03:04 | 7.2 | not to its end: DiskFull: no &lt;space> |" in told
+    assert "| asking | small | `0123456789` | 2026-01-02 03:04 | 1.25 | not to its end: DiskFull: no &lt;space> |" in told
     assert "| loading | full | `0123456789` | 2026-01-02 03:04 |  | not to its end: it was ended |" in told
     assert told.count("Measured on 2 cores of a | b, 24 GB, Linux; Python 3.11.") == 1
 
