@@ -113,6 +113,8 @@ class LineageSparkSubmitOperator(LineageTask, SparkSubmitOperator):
         given = {
             "op_kwargs": self.op_kwargs, "clear_params": self.clear_params, "secret_params": self.secret_params,
             "output": self.result_output, "append_key": self.append_key, "capture": self.capture if self.capture != "lazy" else None,
+            "sketches": self.sketches if self.sketches != "off" else None, "sketch_on": self.sketch_on,
+            "verify_sketches": self.verify_sketches,
         }  # fmt: skip
         return [name for name, value in given.items() if value]
 
@@ -187,6 +189,7 @@ class LineageSparkSubmitOperator(LineageTask, SparkSubmitOperator):
         from airflow_lineage_provider.running.output import Output
         from airflow_lineage_provider.running.wanted_index import index_of
         from airflow_lineage_provider.submitted.job import SubmittedJob
+        from airflow_lineage_provider.submitted.sent_sketches import sent
 
         plain = {name: value.value if isinstance(value, Secret) else value for name, value in self.op_kwargs.items()}
         marked = [name for name, value in self.op_kwargs.items() if isinstance(value, Secret)]
@@ -201,7 +204,8 @@ class LineageSparkSubmitOperator(LineageTask, SparkSubmitOperator):
             capture_tables=tuple(captured.tables) if captured and captured.tables else None,
             capture_of=captured.tables if captured and isinstance(captured.tables, Mapping) else {},
             capture_subqueries=captured.subqueries if captured else "partners", capture_witnesses=bool(captured and captured.witnesses),
-            capture_mode=captured.mode if captured else "defer",
+            capture_mode=captured.mode if captured else "defer", sketches=self.sketches, sketch_on=sent(self.sketch_on),
+            verify_sketches=self.verify_sketches,
             store=deployment.sent_store(self._store_url()) if lineage else None, settings=deployment.sent_settings(),
             context=airflow_context(context), earlier_tries=tuple(self._earlier_tries(context)),
         )  # fmt: skip

@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from airflow_lineage_provider.errors import SketchDamaged, SketchError
+from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.sketches.kinds import kind_of
 from airflow_lineage_provider.sketches.packed import packed, unpacked
 from airflow_lineage_provider.sketches.partition import Partition
@@ -72,6 +73,25 @@ def from_bytes(data: bytes) -> Partition:
     return KeptCuts.from_bytes(data).partition
 
 
+def kind_and_text(cut: Any) -> tuple[str, str]:
+    """What kind of value it is, and a text that says it exactly, for `cut_of`.
+
+    >>> kind_and_text(date(2026, 1, 31)), kind_and_text(0.5)
+    (('date', '2026-01-31'), ('float', '0x1.0000000000000p-1'))
+
+    :raises TypeError: it is of no kind that columns are cut by.
+    """
+    kind = next((kind for kind, types in _TYPES.items() if isinstance(cut, types)), None)
+    if kind is None:
+        raise TypeError(f"{shown(cut)} is of type {type(cut).__name__}, by which no column is cut")
+    return kind, _text(cut)
+
+
+def cut_of(kind: str, text: str) -> Any:
+    """The value of `kind_and_text`."""
+    return _READERS[kind](text)
+
+
 def _text(cut: Any) -> str:
     match cut:
         case bool():
@@ -91,3 +111,8 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "number": _number, "float": lambda text: float.fromhex(text) if "x" in text else float(text), "text": str, "date": date.fromisoformat,
     "timestamp": datetime.fromisoformat, "boolean": lambda text: {"true": True, "false": False}[text],
 }  # fmt: skip
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "boolean": (bool,), "number": (int, Decimal), "float": (float,), "text": (str,), "timestamp": (datetime,), "date": (date,),
+}  # fmt: skip
+"""The first that a value is of is its kind: a truth value is a number, too, and a time a date."""

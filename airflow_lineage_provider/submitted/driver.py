@@ -111,6 +111,7 @@ def _call_function(job: SubmittedJob, function: str) -> None:
 
 def _record(job: SubmittedJob, function: Callable[..., Any]) -> None:
     from airflow_lineage_provider.called import call
+    from airflow_lineage_provider.submitted.sent_sketches import received
 
     with _opened(job, lambda _: _session()) as lineage:
         lineage.start("a pipeline is to be run")
@@ -120,7 +121,8 @@ def _record(job: SubmittedJob, function: Callable[..., Any]) -> None:
                 lineage, lineage.spark, function, name=job.name, name_of_writes=job.name_of_writes, params=job.params,
                 clear_params=job.clear_params, secret_params=job.secret_params, output=job.output, strategy=job.strategy,
                 reasons=job.reasons, keys=job.keys, on_unsupported=job.on_unsupported, append_key=job.append_key, index=job.index,
-                capture=job.capture or "lazy", context=job.context, earlier_tries=job.earlier_tries, progress=_told,
+                capture=job.capture or "lazy", sketches=job.sketches, sketch_on=received(job.sketch_on),
+                verify_sketches=job.verify_sketches, context=job.context, earlier_tries=job.earlier_tries, progress=_told,
             )  # fmt: skip
         finally:
             lineage.spark.stop()

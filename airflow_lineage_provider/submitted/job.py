@@ -12,8 +12,18 @@ from airflow_lineage_provider.asked_derivation import AskedDerivation
 from airflow_lineage_provider.capture.wanted import Capture, CaptureTable
 from airflow_lineage_provider.errors import EnvironmentProblem
 from airflow_lineage_provider.running.output import Output
+from airflow_lineage_provider.submitted.sent_sketches import SentSketchOn
 from airflow_lineage_provider.typed_json import read, written
-from airflow_lineage_provider.words import CaptureDirection, CaptureMode, OnStoreFailure, OnUnsupported, Reasons, Strategy, Subqueries
+from airflow_lineage_provider.words import (
+    CaptureDirection,
+    CaptureMode,
+    OnStoreFailure,
+    OnUnsupported,
+    Reasons,
+    SketchesWhen,
+    Strategy,
+    Subqueries,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +64,9 @@ class SubmittedJob:
     capture_subqueries: Subqueries = "partners"
     capture_witnesses: bool = False
     capture_mode: CaptureMode = "defer"
+    sketches: SketchesWhen = "off"
+    sketch_on: Mapping[str, SentSketchOn] = field(default_factory=dict)
+    verify_sketches: bool = False
     store: str | None = field(default=None, repr=False)
     settings: Mapping[str, str] = field(default_factory=dict, repr=False)
     context: Mapping[str, object] = field(default_factory=dict)

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import json
 import sysconfig
+from contextlib import nullcontext
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
-from airflow_lineage_provider import CaptureTable
+from airflow_lineage_provider import CaptureTable, called
 from airflow_lineage_provider.errors import EnvironmentProblem, InvalidOption
 from airflow_lineage_provider.operators.deployment import Deployment
 from airflow_lineage_provider.operators.lineage_spark_submit import LineageSparkSubmitOperator
+from airflow_lineage_provider.operators.lineage_task import LineageTask
 from airflow_lineage_provider.running.output import Output
 from airflow_lineage_provider.secrecy import Secret
+from airflow_lineage_provider.sketches.wanted import SketchOn
 from airflow_lineage_provider.store import Store
+from airflow_lineage_provider.submitted import driver
 from airflow_lineage_provider.submitted.job import SubmittedJob, read_job, take_job, write_job
 from airflow_lineage_provider.submitted.program import Program
+from airflow_lineage_provider.submitted.sent_sketches import received, sent
 from airflow_lineage_provider.submitted.submission import prepare
+from airflow_lineage_provider.typed_json import written
 from tests.airflow.submitting import PROGRAMS, context, execute, operator
 
 URL = "postgresql://lineage:hunter2@db/lineage"
@@ -80,20 +89,53 @@ def test_a_job_is_read_as_it_was_written(tmp_path: Path) -> None:
         capture_direction="forward", capture_tables=("loans",),
         capture_of={"loans": CaptureTable(where="debt > 0", partition_by=("occ",)), "clients": CaptureTable(granularity=())},
         capture_subqueries="rows",
-        capture_mode="inject",
+        capture_mode="inject", sketches="auto", verify_sketches=True,
+        sketch_on=sent({"loans": "id", "rates": SketchOn(column="day", cuts=CUTS, fragments=7)}),
         settings={"AIRFLOW_LINEAGE_HIDE": "x"}, context={"map_index": -1},
     )  # fmt: skip
     write_job(full, tmp_path / "job")
-    assert read_job(str(tmp_path / "job")) == full
+    read = read_job(str(tmp_path / "job"))
+    assert read == full
     assert take_job(str(tmp_path / "job")) == full
     assert not (tmp_path / "job").exists()
     with pytest.raises(EnvironmentProblem, match="is not on this machine: does the driver run in cluster mode"):
         read_job(str(tmp_path / "job"))
+    assert received(read.sketch_on) == {"loans": SketchOn(column="id"), "rates": SketchOn(column="day", cuts=CUTS, fragments=7)}
     assert "hunter2" not in repr(full)
     assert "pw" not in repr(full)
 
 
+def test_every_option_of_lineage_is_sent_to_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is added later, and is not sent, would be dropped without a word."""
+    given: dict[str, Any] = {
+        "strategy": "rerun", "reasons": "eager", "output": "/data/x", "keys": {"loans": ["id"]}, "on_store_failure": "keep_result",
+        "on_unsupported": "incomplete", "append_key": "k", "index": ["id"], "capture": "eager", "sketches": "auto",
+        "sketch_on": {"loans": "id"}, "verify_sketches": True,
+    }  # fmt: skip
+    plain, made = (operator(application="judge.py:judge", store=URL, **options) for options in ({}, given))
+    assert set(given) == set(LineageTask._options(made))
+    deployment = Deployment(master="local[2]", is_here=True, conf={}, env_vars={})
+    jobs = [written(one._job(context(), deployment, lineage=True)) for one in (plain, made)]
+    same = {name for name in jobs[1] if jobs[0].get(name) == jobs[1][name]}
+    unsent = {name for name in given if not any(field.startswith(name) and field not in same for field in jobs[1])}
+    assert unsent == set()
+    taken: dict[str, Any] = {}
+    monkeypatch.setattr(called, "call", lambda *_, **options: taken.update(options))
+    monkeypatch.setattr(driver, "_opened", lambda *_: nullcontext(Mock()))
+    driver._record(made._job(context(), deployment, lineage=True), lambda spark: None)
+    assert set(given) - {"on_store_failure"} <= set(taken)  # the opened store has that
+    assert (taken["sketches"], taken["sketch_on"], taken["verify_sketches"]) == ("auto", {"loans": SketchOn(column="id")}, True)
+
+
+def test_cuts_of_no_column_are_refused() -> None:
+    with pytest.raises(InvalidOption, match=r"sketch_on of loans: b'x' is of type bytes, by which no column is cut"):
+        sent({"loans": SketchOn(column="id", cuts=[b"x"])})
+
+
+CUTS = (1, Decimal("2.50"), 3.5, "four", date(2026, 1, 5), datetime(2026, 1, 6, 7, tzinfo=UTC), True)
+
 REFUSED = [
+    ({"application": "judge.py", "sketches": "auto", "verify_sketches": True}, "sketches, verify_sketches: for a function that is called"),
     ({"application": "judge.jar"}, "application='judge.jar' is no Python program"),
     ({"application": "judge.py", "java_class": "bank.Judge"}, "java_class='bank.Judge': lineage is of Python programs"),
     ({"application": "judge.py", "output": "/data/x"}, "output: for a function that is called, and 'judge.py' is a script"),
