@@ -29,10 +29,11 @@ _TYPED = frozenset({
 _COMPLETE = frozenset({"AttributeReference", "NamedLambdaVariable", "Alias", "SortOrder", "LambdaFunction"})
 _READ_LITERALS = ("binary", "timestamp")
 _EXPRESSION = "org.apache.spark.sql.catalyst.expressions.Expression"
-# What is known of Catalyst's classes, which are the same for as long as there is a JVM: the numbers of their fields, by name, and which
-# fields, of those that may hold a tree, are optional.
+# What is known of Catalyst's classes, which are the same for as long as there is a JVM: the numbers of their fields, by name; which
+# fields, of those that may hold a tree, are optional; and which, of those that `toJSON` leaves out, are maps.
 _FIELDS: dict[str, dict[str, int]] = {}
 _OPTIONS: dict[tuple[str, str], bool] = {}
+_MAPS: dict[tuple[str, str], bool] = {}
 
 
 class Completion:
@@ -176,12 +177,12 @@ class Completion:
     def _missing_fields(self, node: dict[str, Any], expression: _Node) -> None:
         for name in [name for name, value in node.items() if value is None]:
             value = self._value(node, name, expression)
-            node[name] = None if value is None else self._told(value)
+            node[name] = None if value is None else self._told(value, (node["class"], name))
 
-    def _told(self, value: Any) -> Any:
-        if hasattr(value, "getClass") and ".Map" in value.getClass().getName():
-            return scala_map(self._spark, value)
-        return _text(value)
+    def _told(self, value: Any, field: tuple[str, str]) -> Any:
+        if field not in _MAPS:
+            _MAPS[field] = hasattr(value, "getClass") and ".Map" in value.getClass().getName()
+        return scala_map(self._spark, value) if _MAPS[field] else _text(value)
 
     def _own_arguments(self, node: dict[str, Any], expression: _Node) -> None:
         """Arguments of a replaced function: not analyzed, so that one may have no type yet; then it is left as it is."""
