@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,22 @@ def test_every_image_is_pinned(services: dict[str, Any]) -> None:
         assert tag[0].isdigit(), f"{name} has no pinned image: {service['image']}"
     lines = (DOCKER / "Dockerfile").read_text().splitlines()
     assert all(":" in line for line in lines if line.startswith("FROM "))
+
+
+def test_the_image_has_the_tab_which_it_builds_from_what_the_build_reads() -> None:
+    """Nothing of this machine's, and in the folders where the build looks for it and leaves it."""
+    lines = (DOCKER / "Dockerfile").read_text().splitlines()
+    (folder,) = [line.split()[1] for line in lines if line.startswith("WORKDIR /source")]
+    frontend, source = DOCKER.parent / folder.removeprefix("/source/"), folder.removesuffix("/web/frontend")
+    read = re.findall(r"[\w/.]+linked_bars", (frontend / "vite.config.ts").read_text())
+    for place in read:
+        for kind in ("js", "css"):
+            copied = (frontend / f"{place}.{kind}").resolve().relative_to(DOCKER.parent)
+            assert copied.is_file()
+            assert any(str(copied) in line and line.endswith(place.rpartition("/")[0] + "/") for line in lines), copied
+    assert read
+    assert f"COPY --chown=airflow --from=tab {source}/web/built ./airflow_lineage_provider/web/built" in lines
+    assert {"**/node_modules", "airflow_lineage_provider/web/built"} <= set((DOCKER / "Dockerfile.dockerignore").read_text().splitlines())
 
 
 def test_the_image_is_of_this_version(services: dict[str, Any]) -> None:
