@@ -156,7 +156,7 @@ class LineageSparkSubmitOperator(LineageTask, SparkSubmitOperator):
             clean_up(url)
             raise
         submitted = {**airflow_context(context), "try_number": self._submitting_try(context)}
-        found = runs_of(url, submitted, self.on_store_failure)
+        found = runs_of(url, submitted, self.on_store_failure, tell=self.log.info)
         return captured_now(url, lacking, self.on_store_failure) if lacking and not found.runs else found
 
     def _earlier_tries(self, context: Mapping[str, Any]) -> list[dict[str, Any]]:

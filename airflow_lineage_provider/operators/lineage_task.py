@@ -11,7 +11,7 @@ from airflow_lineage_provider.operators.masking import mask_urls
 from airflow_lineage_provider.operators.options import check_when_read, check_when_run
 from airflow_lineage_provider.operators.outlet_events import tell_outlets
 from airflow_lineage_provider.operators.run_context import airflow_context, earlier_tries, task_instance_key
-from airflow_lineage_provider.operators.run_result import RUNS, not_recorded, run_result
+from airflow_lineage_provider.operators.run_result import RUNS, log_stored, not_recorded, run_result
 from airflow_lineage_provider.operators.tab_link import LineageTabLink
 from airflow_lineage_provider.words import CaptureWhen, OnStoreFailure, OnUnsupported, Reasons, SketchesWhen, Strategy
 
@@ -268,7 +268,7 @@ class LineageTask(KillableOperator):
         hook = self._lineage_hook()
         self._store_of_runs = (hook.store_url(),)
         with hook.spark(self._app_name()) as spark, hook.lineage(spark, on_store_failure=self.on_store_failure) as lineage:
-            return call(
+            found = call(
                 lineage,
                 spark,
                 pipeline.run,
@@ -280,6 +280,9 @@ class LineageTask(KillableOperator):
                 earlier_tries=earlier_tries(context, self.retries),
                 progress=self.log.info,
             )
+            for run in found.runs:
+                log_stored(run, self.log.info)
+            return found
 
     def _append_key(self, context: Mapping[str, Any]) -> str | None:
         """The key that was given, or, where rows are appended, the task instance's."""

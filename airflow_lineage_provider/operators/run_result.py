@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.typed_json import written
 
 if TYPE_CHECKING:
+    from airflow_lineage_provider.answers.storage import StoredTable
     from airflow_lineage_provider.recorded_run import Run
 
 RUNS = "lineage_runs"
@@ -34,6 +36,29 @@ def run_result(run: Run) -> dict[str, Any]:
         "lineage_cost": None if summary.lineage_cost is None else asdict(summary.lineage_cost),
         "sketches": _sketches(run),
     }  # fmt: skip
+
+
+def log_stored(run: Run, tell: Callable[[str], object]) -> None:
+    """Tell a task's log what a run stored, how large it is, and what took how long; while its store is open. (Whose lineage was lost, or
+    whose store is away, stored nothing to be told of.)"""
+    from airflow_lineage_provider.answers.values import bytes_text, visible
+    from airflow_lineage_provider.errors import LineageError
+
+    try:
+        stored = () if run.lineage_lost else run.stored
+    except LineageError as problem:
+        tell(f"what {run.id} stored is not known: {problem}")
+        return
+    for one in stored:
+        rows = "" if one.rows is None else f"{one.rows:,} rows, "
+        place = "in PostgreSQL" if one.folder is None else f"in files in {one.folder}"
+        tell(visible(f"stored {one.name} ({_whose(one)}): {rows}{bytes_text(one.bytes)} {place}"))
+    seconds = sorted(run.record.timings.items(), key=lambda each: -each[1])
+    tell(f"seconds of {run.id}: " + ", ".join(f"{name} {taken:.2f}" for name, taken in seconds))
+
+
+def _whose(one: StoredTable) -> str:
+    return "of a source" if one.segment is None else f"segment {one.segment}"
 
 
 def _sketches(run: Run) -> dict[str, int]:

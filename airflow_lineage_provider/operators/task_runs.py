@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from airflow_lineage_provider.called import Called
 from airflow_lineage_provider.errors import StoreError
+from airflow_lineage_provider.operators.run_result import log_stored
 from airflow_lineage_provider.retried import runs_of_try
 from airflow_lineage_provider.words import OnStoreFailure
 
 log = logging.getLogger(__name__)
 
 
-def runs_of(store: str | None, context: Mapping[str, Any], on_store_failure: OnStoreFailure) -> Called:
+def runs_of(
+    store: str | None, context: Mapping[str, Any], on_store_failure: OnStoreFailure, *, tell: Callable[[str], object] | None = None
+) -> Called:
     """The runs of one try of a task instance that have a result, in the order in which they began.
+
+    :param tell: where what they stored is written.
 
     :raises StoreError: the store does not answer; where the result alone is kept then, that is a warning, and there are none.
     """
@@ -24,6 +29,9 @@ def runs_of(store: str | None, context: Mapping[str, Any], on_store_failure: OnS
     try:
         with Lineage(store=store) as lineage:
             found = runs_of_try(lineage, context)
+            if tell is not None:
+                for run in found:
+                    log_stored(run, tell)
     except StoreError as problem:
         if on_store_failure == "fail":
             raise

@@ -1,13 +1,16 @@
-"""What a task hands on of the sketches of its run."""
+"""What a task hands on of its run, and tells its log."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import PropertyMock
 
 import pytest
 
-from airflow_lineage_provider.operators.run_result import run_result
+from airflow_lineage_provider.answers.storage import StoredTable
+from airflow_lineage_provider.errors import StoreUnavailable
+from airflow_lineage_provider.operators.run_result import log_stored, run_result
 from airflow_lineage_provider.records.sketches import SketchUse
 
 
@@ -28,3 +31,30 @@ def test_rows_that_were_not_read(uses: tuple[SketchUse, ...], expected: dict[str
     summary = SimpleNamespace(id="1", pipeline="p", rows=4, seconds=1.0, lineage_cost=None)
     run: Any = SimpleNamespace(summary=summary, record=SimpleNamespace(output=None), lineage_lost="", sketches=uses)
     assert run_result(run)["sketches"] == expected
+
+
+def test_what_was_stored_is_told() -> None:
+    def table(segment: int | None, name: str, rows: int | None, size: int, folder: str | None = None) -> StoredTable:
+        return StoredTable(segment=segment, kind=None, name=name, operator="x", rows=rows, bytes=size, because="", folder=folder)
+
+    class _Run:
+        id, lineage_lost = "7", ""
+        record = SimpleNamespace(timings={"lineage": 0.25, "total": 1.5})
+        stored: Any = (table(0, "result", 1_200, 24_576), table(None, "source_3", None, 0, "file:///kept\n/a"))
+
+    run: Any = _Run()
+    told = list[str]()
+    log_stored(run, told.append)
+    assert told == [
+        "stored result (segment 0): 1,200 rows, 24 kB in PostgreSQL",
+        "stored source_3 (of a source): 0 bytes in files in file:///kept↵/a",
+        "seconds of 7: total 1.50, lineage 0.25",
+    ]
+    _Run.stored = PropertyMock(side_effect=StoreUnavailable("it is away"))
+    told.clear()
+    log_stored(run, told.append)
+    assert told == ["what 7 stored is not known: it is away"]
+    run.lineage_lost = "the store was away"  # then nobody is asked
+    told.clear()
+    log_stored(run, told.append)
+    assert told == ["seconds of 7: total 1.50, lineage 0.25"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import subprocess
 import sysconfig
 import threading
@@ -84,6 +85,11 @@ def test_a_function_is_called_with_its_parameters_and_explained_with_reasons(
     record = store.run(judged["lineage_run_id"])
     assert str(record.params["key"]).startswith("secret:")
     assert SESAME not in str(record)
+
+
+def test_the_log_says_what_was_stored_and_how_large_it_is(ran: tuple[DagResult, str]) -> None:
+    assert re.search(r"stored \w+ \(segment \d\): 5 rows, [\d.,]+ \w+ in PostgreSQL", ran[1])
+    assert re.search(r"seconds of [\w-]+: total \d", ran[1])
 
 
 def test_with_lineage_off_nothing_is_recorded(tasks: DagResult, folder: Path, store: Store) -> None:
