@@ -190,6 +190,7 @@ class LineageSparkSubmitOperator(LineageTask, SparkSubmitOperator):
         from airflow_lineage_provider.running.wanted_index import index_of
         from airflow_lineage_provider.submitted.job import SubmittedJob
         from airflow_lineage_provider.submitted.sent_sketches import sent
+        from airflow_lineage_provider.submitted.submitter import Submitter
 
         plain = {name: value.value if isinstance(value, Secret) else value for name, value in self.op_kwargs.items()}
         marked = [name for name, value in self.op_kwargs.items() if isinstance(value, Secret)]
@@ -208,6 +209,7 @@ class LineageSparkSubmitOperator(LineageTask, SparkSubmitOperator):
             verify_sketches=self.verify_sketches,
             store=deployment.sent_store(self._store_url()) if lineage else None, settings=deployment.sent_settings(),
             context=airflow_context(context), earlier_tries=tuple(self._earlier_tries(context)),
+            submitter=Submitter.this_process() if deployment.is_here else None,
         )  # fmt: skip
 
     @contextmanager

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.errors import EmptyTarget, EnvironmentProblem, PlanError
 from airflow_lineage_provider.submitted.job import SubmittedJob, take_job
+from airflow_lineage_provider.submitted.submitter import end_with
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,6 +39,8 @@ def main(arguments: Sequence[str]) -> None:
     logging.basicConfig(format="%(message)s")
     logging.getLogger("airflow_lineage_provider").setLevel(logging.INFO)
     check_libraries()
+    if job.submitter is not None:
+        end_with(job.submitter)
     if job.derivation is not None:
         _derive(job, job.derivation)
     elif job.function is None:

@@ -13,6 +13,7 @@ from airflow_lineage_provider.capture.wanted import Capture, CaptureTable
 from airflow_lineage_provider.errors import EnvironmentProblem
 from airflow_lineage_provider.running.output import Output
 from airflow_lineage_provider.submitted.sent_sketches import SentSketchOn
+from airflow_lineage_provider.submitted.submitter import Submitter
 from airflow_lineage_provider.typed_json import read, written
 from airflow_lineage_provider.words import (
     CaptureDirection,
@@ -38,6 +39,7 @@ class SubmittedJob:
     :ivar store: the results store's URL, with its password; None: the driver's settings decide.
     :ivar settings: environment variables that the driver gets where it has none of the name.
     :ivar context: Airflow's task instance, as a run keeps it. :ivar earlier_tries: the same of tries of which this is a retry.
+    :ivar submitter: the process without which the driver has nothing to do; None: it is its own master.
     :ivar capture_direction, capture_tables: of `Capture`; no direction: nothing is captured. :ivar capture_of: what of each table.
     """
 
@@ -71,6 +73,7 @@ class SubmittedJob:
     settings: Mapping[str, str] = field(default_factory=dict, repr=False)
     context: Mapping[str, object] = field(default_factory=dict)
     earlier_tries: tuple[Mapping[str, object], ...] = ()
+    submitter: Submitter | None = None
 
     @property
     def capture(self) -> Capture | None:

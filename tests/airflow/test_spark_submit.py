@@ -6,6 +6,7 @@ import json
 import logging
 import re
 import subprocess
+import sys
 import sysconfig
 import threading
 import time
@@ -210,6 +211,37 @@ def test_a_task_that_is_killed_ends_its_application_and_leaves_no_running_run(
     assert isinstance(failed[0], AirflowException)
     psutil.wait_procs([driver], timeout=60)
     assert not driver.is_running()
+    assert store.run(run.id).status == "failed"
+    assert tables(store) == before
+    assert not list(Path(tmp_path / "data").glob("*.parquet"))
+
+
+KILLED = """
+import sys
+from tests.airflow.submitting import PROGRAMS, context, execute, operator
+given = {"conn_id": "spark_to_submit_to", "store": sys.argv[1], "application_args": sys.argv[2:]}
+execute(operator(application=f"{PROGRAMS}/endless.py", **given), context())
+"""
+
+
+def test_a_task_that_is_killed_outright_takes_its_application_with_it(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody ends anything then; and a driver that went on would write beside that of the next try."""
+    monkeypatch.setenv("PATH", f"{sysconfig.get_path('scripts')}:/usr/bin:/bin")
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_TO_SUBMIT_TO", '{"conn_type": "spark", "host": "local[2]"}')
+    before = tables(store)
+    with subprocess.Popen([sys.executable, "-c", KILLED, store.tcp_url, str(tmp_path / "data"), str(tmp_path / "going")]) as task:
+        while not (tmp_path / "going").exists():
+            time.sleep(0.1)
+            assert task.poll() is None
+        application = psutil.Process(task.pid).children(recursive=True)
+        assert int((tmp_path / "going").read_text()) in [one.pid for one in application]
+        task.kill()
+    assert psutil.wait_procs(application, timeout=60)[1] == []
+    (run,) = store.runs("data", limit=1)
+    with Lineage(store=store.tcp_url):  # who opens a store tidies up
+        pass
     assert store.run(run.id).status == "failed"
     assert tables(store) == before
     assert not list(Path(tmp_path / "data").glob("*.parquet"))
