@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
 
-from airflow_lineage_provider.errors import LineageError, StoreUnavailable
+from airflow_lineage_provider.errors import LineageError, RecordDamaged, StoreUnavailable
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.records.run import RunRecord
@@ -17,15 +18,27 @@ class KnownRuns:
     """The runs that a question comes by. It lasts no longer than the question: runs may be dropped, and a server may move.
 
     :ivar session: where the question's queries run.
-    :ivar run: a run's record by its id. :ivar stored: its materializations by their names. Both raise as the store does.
+    :ivar stored: a run's materializations by their names; raises as the store does.
     """
 
     def __init__(self, store: Store, session: Session) -> None:
         self.store = store
         self.session = session
-        self.run = cache(store.run)
+        self._runs: dict[str, RunRecord] = {}
         self.stored = cache(self._stored)
         self._written: dict[frozenset[str], list[WrittenPlace]] = {}
+
+    def run(self, run_id: str) -> RunRecord:
+        """A run's record; raises as the store does."""
+        if run_id not in self._runs:
+            self._runs[run_id] = self.store.run(run_id)
+        return self._runs[run_id]
+
+    def preload(self, run_ids: Iterable[str]) -> None:
+        """Read the records of several runs at once. Where one cannot be read, each is read when it is needed."""
+        unknown = [one for one in run_ids if one not in self._runs]
+        with suppress(RecordDamaged):
+            self._runs |= {one.id: one for one in self.store.records(unknown)} if unknown else {}
 
     def readable(self, run_id: str) -> RunRecord | None:
         """A run's record; None where it cannot be read.
@@ -33,8 +46,7 @@ class KnownRuns:
         :raises StoreUnavailable: the store does not answer.
         """
         try:
-            found: RunRecord = self.run(run_id)
-            return found
+            return self.run(run_id)
         except StoreUnavailable:
             raise
         except LineageError:

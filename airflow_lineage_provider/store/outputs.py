@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -61,16 +62,49 @@ class Readers:
 def readers(connection: sa.Connection, run_id: str) -> Readers:
     """The runs that began after a run, have a result, and whose inputs name a place of its output; and the dropped ones. Whether one read
     this version of the place, its record tells (`deriving.across.writers`)."""
-    runs, outputs = schema.runs.c, schema.outputs.c
-    places = [row[0] for row in connection.execute(sa.select(outputs.place).where(outputs.run_id == run_id))]
-    if not places:
+    runs, text = schema.runs.c, _texts(connection, [run_id]).get(run_id)
+    if text is None:
         return Readers((), ())
-    # The inputs are JSON in a text: what stands there is looked for as JSON writes it.
-    inputs, text = sa.type_coerce(runs.inputs, sa.Text), json.dumps(_in_common(places))[1:-1]
-    named = runs.status.in_(("complete", "incomplete")) & (sa.func.strpos(inputs, text) > 0)
-    query = sa.select(runs.id, runs.status).where(run_id < schema.RUN_IDS, named | (runs.status == "dropped")).order_by(schema.RUN_IDS)
+    named = _names(sa.literal(text)) | (runs.status == "dropped")
+    query = sa.select(runs.id, runs.status).where(run_id < schema.RUN_IDS, named).order_by(schema.RUN_IDS)
     found = connection.execute(query).all()
     return Readers(tuple(one for one, status in found if status != "dropped"), tuple(one for one, status in found if status == "dropped"))
+
+
+def readers_of(connection: sa.Connection, run_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """For several runs at once, of each that wrote something, the runs that began after it, have a result, and whose inputs name a place of
+    its output: the oldest first."""
+    texts = _texts(connection, run_ids)
+    if not texts:
+        return {}
+    written = sa.func.unnest(sa.literal(list(texts), sa.ARRAY(sa.Text)), sa.literal(list(texts.values()), sa.ARRAY(sa.Text)))
+    asked = written.table_valued(sa.column("id", sa.Text), sa.column("text", sa.Text)).render_derived()
+    query = (
+        sa.select(asked.c.id, schema.runs.c.id)
+        .select_from(schema.runs.join(asked, (asked.c.id.collate("C") < schema.RUN_IDS) & _names(asked.c.text)))
+        .where(min(texts) < schema.RUN_IDS)
+        .order_by(schema.RUN_IDS)
+    )
+    found: dict[str, list[str]] = {run_id: [] for run_id in texts}
+    for run_id, reader in connection.execute(query):
+        found[run_id].append(reader)
+    return {run_id: tuple(some) for run_id, some in found.items()}
+
+
+def _texts(connection: sa.Connection, run_ids: Sequence[str]) -> dict[str, str]:
+    """Of each run that wrote something, by its id, what the inputs of all that read it have in them: as JSON writes it, which is how they
+    are kept."""
+    outputs = schema.outputs.c
+    places = defaultdict[str, list[str]](list)
+    for run_id, place in connection.execute(sa.select(outputs.run_id, outputs.place).where(outputs.run_id.in_(run_ids))):
+        places[run_id].append(place)
+    return {run_id: json.dumps(_in_common(some))[1:-1] for run_id, some in places.items()}
+
+
+def _names(text: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
+    """Whether a run has a result, and a text in its inputs."""
+    runs = schema.runs.c
+    return runs.status.in_(("complete", "incomplete")) & (sa.func.strpos(sa.type_coerce(runs.inputs, sa.Text), text) > 0)
 
 
 _JOB = re.compile(r"/part-\d+-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")

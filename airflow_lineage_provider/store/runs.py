@@ -300,6 +300,11 @@ class Runs(OpenStore):
         with self._transaction(f"finding the runs that read what run {run_id} wrote") as connection:
             return outputs.readers(connection, run_id)
 
+    def readers_of(self, run_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """The runs that may have read what each of these wrote, the oldest first; those that wrote nothing are left out."""
+        with self._transaction(f"finding the runs that read what {len(run_ids):,} runs wrote") as connection:
+            return outputs.readers_of(connection, run_ids)
+
     def kept_udf(self, run_id: str, version: str) -> KeptUdf | None:
         """A UDF that was kept with a run, by its version; None where there is none. Its code is not executed here."""
         with self._transaction(f"reading a UDF kept with run {run_id}") as connection:

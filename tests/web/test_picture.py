@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,9 +17,11 @@ from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.errors import RunNotFound
 from airflow_lineage_provider.records.run import RecordedInput, RecordedOutput, RunHead, RunRecord
 from airflow_lineage_provider.records.versions import FilesVersion, NoVersion
-from airflow_lineage_provider.store import Store
+from airflow_lineage_provider.store import Store, embedded
+from airflow_lineage_provider.typed_json import read
+from tests.statements import noted
 from tests.web.conftest import database
-from tests.web.recorded_runs import restore
+from tests.web.recorded_runs import HERE, restore
 
 API = "/lineage/api/v1"
 Client = Callable[..., Any]
@@ -99,7 +102,7 @@ def test_of_many_later_readers_the_newest_are_looked_at(client: Client, monkeypa
 
     monkeypatch.setattr(dag_plan, "MOST_READERS", 0)
     found = picture(client(), "loan_examination").json()
-    assert found["problems"] == ["later runs that may have read what loans.examine wrote, but for the newest 0, are not looked at: 1"]
+    assert found["problems"] == ["who read what 1 further runs wrote is not looked at"]
     assert {one["label"] for one in found["nodes"] if one["kind"] == "run"} == {"loans.examine", "loans.again"}
 
 
@@ -185,3 +188,35 @@ def test_a_run_without_a_plan_is_joined_at_the_tables_that_it_read_and_wrote(
         # The reader of its own DAG run is joined at what was written, too.
         _, beside = parts(picture(client(), "other"))
         assert (f"{first.id}/output", later.id) in beside
+
+
+def _enter(store: Store, name: str, count: int) -> None:
+    """A recorded run as that of a mapped task with so many instances, without what it stored."""
+    document = json.loads((HERE / f"{name}.json").read_text())
+    recorded = read(RunRecord, document["record"])
+    for at in range(count):
+        context = {"dag_id": "many", "run_id": f"of {count}", "task_id": name, "map_index": at, "try_number": 1}
+        begun = store.begin_run(replace(recorded, id="", status="running", finished=None, airflow=context))
+        store.publish_run(begun, output=recorded.output, places=document["places"], timings={}, row_counts=recorded.row_counts)
+
+
+def test_a_picture_of_many_runs_asks_the_store_no_more_than_one_of_few(lineage_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The runs are read at once, and so is who has read what they wrote, fifty at a time."""
+    from airflow_lineage_provider.deriving.across import dag_plan
+
+    with Store.open(database(lineage_home, "pictures")) as store, Lineage(store=store.url) as lineage:
+        for count in (2, 40):
+            _enter(store, "judged", count)
+        asked, plans = {}, {}
+        for count in (2, 40, 2):
+            with noted(embedded.ensure_running(lineage_home)) as asked[count]:
+                plans[count] = lineage.dag_plan("many", f"of {count}")
+        assert {count: len(one.runs) for count, one in plans.items()} == {2: 2, 40: 40}
+        assert not any(one.problems for one in plans.values())
+        assert len(asked[40].statements) == len(asked[2].statements), asked[40]
+        assert len(plans[40].nodes) == 40 * 6  # of each the run, its two segments, what it wrote, and its own copies of two sources
+        for known, told in ((1, 2), (0, 40)):
+            monkeypatch.setattr(dag_plan, "_TOGETHER", 38)
+            monkeypatch.setattr(dag_plan, "MOST_READERS", known)
+            problems = lineage.dag_plan("many", "of 40").problems
+            assert (f"who read what {told} further runs wrote is not looked at" in problems) == (known == 0)

@@ -24,6 +24,8 @@ MOST_NODES = 4_000
 MOST_READERS = 20
 """Later runs that are looked at whether they read what a run wrote, the newest of them; five times as many for a plan."""
 _CAPTION = 200
+_TOGETHER = 50
+"""Runs of which it is asked in one statement who read what they wrote: between two, the time is looked at."""
 
 MayRead = Callable[[RunHead], bool]
 
@@ -50,7 +52,9 @@ def dag_plan(known: KnownRuns, dag_id: str, dag_run_id: str, may_read: MayRead, 
     """
     wanted = RunsWanted(context=(("dag_id", dag_id), ("run_id", dag_run_id)))
     found = known.store.list_runs(wanted, may_read, MOST_RUNS)
-    records = {run.id: known.readable(run.id) for run in last_tries(found.runs)}
+    shown = [run.id for run in last_tries(found.runs)]
+    known.preload(shown)
+    records = {run_id: known.readable(run_id) for run_id in shown}
     made = _joined([one for one in records.values() if one is not None], known, may_read, in_time)
     made.problems += [f"the record of run {run_id} cannot be read" for run_id, one in records.items() if one is None]
     if found.last is not None:
@@ -89,20 +93,27 @@ def _joined(records: Sequence[RunRecord], known: KnownRuns, may_read: MayRead, i
     for record in records:
         made.add(_run(record))
     looks = 5 * MOST_READERS
+    readers, unasked = dict[str, tuple[str, ...]](), list[str]()
     for at, record in enumerate(records):
         in_time()
+        if at % _TOGETHER == 0:
+            wrote = [one.id for one in records[at : at + _TOGETHER] if one.output is not None and one.status in ("complete", "incomplete")]
+            readers = known.store.readers_of(wrote) if looks else {}
+            unasked += [] if looks else wrote
         if len(made.nodes) > MOST_NODES:
             made.problems.append(f"the plan has {len(made.nodes):,} nodes: the plans of {len(records) - at:,} further runs are left out")
             break
         try:
             joiner = (_Joiner if record.plan else _ByNames)(made, record, known, may_read)
             joiner.join()
-            looks -= joiner.join_readers(min(looks, MOST_READERS))
+            looks -= joiner.join_readers(readers.get(record.id, ()), min(looks, MOST_READERS))
         except StoreUnavailable:
             raise
         except LineageError as problem:
             if record.status == "complete":
                 made.problems.append(f"the plan of run {record.id} cannot be shown: {problem}")
+    if unasked:
+        made.problems.append(f"who read what {len(unasked):,} further runs wrote is not looked at")
     return made
 
 
@@ -139,12 +150,11 @@ class _ByNames:
             self.made.add(_output(self.record))
             self.made.join(self.record.id, f"{self.record.id}/output")
 
-    def join_readers(self, most: int) -> int:
-        """The runs that read what the run wrote, of the newest ``most`` that may have; how many were looked at."""
-        if self.record.output is None or self.record.status not in ("complete", "incomplete"):
-            return 0
-        may_have = [one for one in self.known.store.readers(self.record.id).runs if not self._is_own(one)]
+    def join_readers(self, named: Sequence[str], most: int) -> int:
+        """The runs that read what the run wrote, of the newest ``most`` of those that may have; how many were looked at."""
+        may_have = [one for one in named if not self._is_own(one)]
         chosen = may_have[len(may_have) - min(most, len(may_have)) :]
+        self.known.preload(chosen)
         for run_id in chosen:
             self._join_reader(run_id)
         if len(chosen) < len(may_have):
