@@ -6,13 +6,14 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.answers.carrying import WhenAsked, with_carried
 from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.answers.summary import summary_of
-from airflow_lineage_provider.errors import RunNotComplete, StoreNotPermitted
+from airflow_lineage_provider.errors import IndexReplaced, RunNotComplete, StoreNotPermitted
 from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.reasons.discretion import Discretion
 from airflow_lineage_provider.recording import RecordedPlan
@@ -41,9 +42,15 @@ Answer = TypeVar("Answer")
 Part = TypeVar("Part")
 Kept = TypeVar("Kept", bound="WhyNot | LineageRows | Descendants")
 
+_TIMES = 3
+"""So often a question is asked whose captured lineage is captured anew each time: more is no accident."""
+
 
 class Asking:
-    """Asks one recorded run, with the store and the session of a `Lineage`."""
+    """Asks one recorded run, with the store and the session of a `Lineage`.
+
+    :ivar record: the run's record as it was read last.
+    """
 
     def __init__(self, lineage: Lineage, record: RunRecord) -> None:
         self._lineage = lineage
@@ -136,8 +143,24 @@ class Asking:
         self.check_complete()
         secrets = self.secrets(params or {})
         with guarded(secrets.message), watched(progress, f"{what} {self.record.pipeline}") as stages:
-            found = self._lineage.lasting(lambda: asked(stages))
+            found = self.lasting(lambda: asked(stages))
         return self.shown_later(without_secrets(found, secrets))
+
+    def lasting(self, question: Callable[[], Answer]) -> Answer:
+        """The answer to a question of which nothing is lost when it is asked again (`Lineage.lasting`): it is, with the record as it is by
+        then, where the run's lineage was captured anew, or forgotten, since the record was read.
+
+        :raises IndexReplaced: it is captured anew again and again.
+        """
+        for _ in range(_TIMES - 1):
+            try:
+                return self._lineage.lasting(question)
+            except IndexReplaced:
+                self._read_again()
+        return self._lineage.lasting(question)
+
+    def _read_again(self) -> None:
+        self.record = self._lineage.lasting(lambda: self._lineage.store.run(self.record.id))
 
     def streamed(
         self,
@@ -150,13 +173,20 @@ class Asking:
         self.check_complete()
         secrets = self.secrets(params or {})
 
-        def parts() -> Generator[Part, None, None]:
-            told = watched(progress, f"{what} {self.record.pipeline}")
-            with guarded(secrets.message), told as stages, self._question(stages, secrets) as (run, runs), ExitStack() as stack:
+        def parts(stages: Progress) -> Generator[Part, None, None]:
+            with self._question(stages, secrets) as (run, runs), ExitStack() as stack:
                 for part in stack.enter_context(closing(question(run, runs, stages))):
                     yield self.shown_later(without_secrets(_carrying(part, runs), secrets))
 
-        return parts()
+        def from_the_first() -> Generator[Part, None, None]:
+            with guarded(secrets.message), watched(progress, f"{what} {self.record.pipeline}") as stages:
+                first, others = self.lasting(lambda: _begun(parts(stages)))
+                with closing(others):
+                    while first:
+                        yield first.pop()  # (and it is not held while the others are made)
+                    yield from others
+
+        return from_the_first()
 
     def check_may_keep(self) -> None:
         """:raises StoreNotPermitted: the store's user may only read."""
@@ -215,6 +245,23 @@ class Asking:
         if is_stopped(self._lineage.spark):
             return None
         return SparkTracing(self._lineage.spark, self._lineage.store, recorded, stored)
+
+
+def _begun(parts: Generator[Part, None, None]) -> tuple[list[Part], Generator[Part, None, None]]:
+    """The first of the parts, where there is one, and the others: what is raised until the first is there is raised now."""
+    return [*islice(parts, 1)], parts
+
+
+class OfRecordedRun:
+    """A part of `Run`: what it has of the recorded run."""
+
+    _lineage: Lineage
+    _asking: Asking
+
+    @property
+    def record(self) -> RunRecord:
+        """The run's record, as it was read last."""
+        return self._asking.record
 
 
 def _carrying(answer: Answer, runs: KnownRuns) -> Answer:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.answers.captured import CapturedIndex, captured_index
-from airflow_lineage_provider.asking import Asking
+from airflow_lineage_provider.asking import OfRecordedRun
 from airflow_lineage_provider.capture.recorded import RecordedIndex
 from airflow_lineage_provider.capture.wanted import Capture, CaptureTable
 from airflow_lineage_provider.errors import CaptureRequired
@@ -21,19 +21,13 @@ from airflow_lineage_provider.words import CaptureDirection, Subqueries
 if TYPE_CHECKING:
     from airflow_lineage_provider.capture.writing import BuiltIndex
     from airflow_lineage_provider.deriving.asked_run import AskedRun
-    from airflow_lineage_provider.pipeline import Lineage
-    from airflow_lineage_provider.records.run import RunRecord
     from airflow_lineage_provider.running.capture_modes import CapturedWithRun
 
 log = logging.getLogger(__name__)
 
 
-class CapturedLineageOfRun:
+class CapturedLineageOfRun(OfRecordedRun):
     """The part of `Run` that captures."""
-
-    record: RunRecord
-    _lineage: Lineage
-    _asking: Asking
 
     @property
     def index(self) -> CapturedIndex | None:
@@ -102,8 +96,7 @@ class CapturedLineageOfRun:
         self._know(None)
 
     def _know(self, index: RecordedIndex | None) -> None:
-        self.record = replace(self.record, captured=index)
-        self._asking = Asking(self._lineage, self.record)
+        self._asking.record = replace(self.record, captured=index)
 
     def _capture_with_run(
         self,

@@ -70,6 +70,7 @@
     │   ├── ResultNotStored           the run's strategy did not store its result
     │   ├── AppendInProgress          another run that appends the same is still going
     │   ├── IndexTooLarge             captured lineage would have more pairs of rows than it may
+    │   ├── IndexReplaced             captured lineage was captured anew, or forgotten, while it was read
     │   ├── StoredRowsGone            files with stored rows are gone, or are not those that the run wrote
     │   └── LoadFailed                a materialization could not be loaded
     ├── ParameterError                a parameter of a run cannot be recorded as it was asked
@@ -373,6 +374,11 @@ class ResultNotStored(StoreError):
 
 class IndexTooLarge(StoreError):
     """Captured lineage would have more pairs of rows than it may. Said before any of it is written."""
+
+
+class IndexReplaced(StoreError):
+    """The captured lineage that a question was reading was captured anew, or forgotten, meanwhile. A question is asked once more by itself;
+    a stream says so where a part of the answer was given already."""
 
 
 class StoredRowsGone(StoreError):

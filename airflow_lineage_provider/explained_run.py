@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
 from airflow_lineage_provider.answers.summary import summary_of
-from airflow_lineage_provider.asking import Asking
+from airflow_lineage_provider.asking import Asking, OfRecordedRun
 from airflow_lineage_provider.errors import InvalidOption, StoreNotPermitted
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.progress import Progress
@@ -33,9 +33,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.deriving.derive import Target as ChosenRows
     from airflow_lineage_provider.deriving.known_runs import KnownRuns
     from airflow_lineage_provider.deriving.target_rows import RowNumbers
-    from airflow_lineage_provider.pipeline import Lineage
     from airflow_lineage_provider.records.derivation_sets import ChunkPlace
-    from airflow_lineage_provider.records.run import RunRecord
 
 Target: TypeAlias = "str | Column | Row | Mapping[str, Any] | Sequence[Mapping[str, Any] | Row] | pd.DataFrame | pa.Table | RowNumbers"
 """Which rows are meant: a predicate, or rows by their values."""
@@ -70,12 +68,8 @@ class Wanted:
             )
 
 
-class ExplanationsOfRun(ABC):
+class ExplanationsOfRun(OfRecordedRun, ABC):
     """The part of `Run` that explains its rows."""
-
-    record: RunRecord
-    _lineage: Lineage
-    _asking: Asking
 
     @property
     @abstractmethod
@@ -211,7 +205,7 @@ class ExplanationsOfRun(ABC):
             return explanation
 
         with guarded(secrets.message), watched(progress, what) as stages, heartbeat(lambda: self._lineage.spark, stages) as told:
-            return self._asking.shown_later(self._lineage.lasting(lambda: question(told)))
+            return self._asking.shown_later(self._asking.lasting(lambda: question(told)))
 
     def _derived(self, wanted: Wanted, secrets: Secrets, runs: KnownRuns, told: Progress) -> Explanation:
         from airflow_lineage_provider.deriving.blanking import with_blanking

@@ -49,7 +49,6 @@ class Run(ExplanationsInChunks, LineageOfRows, CapturedLineageOfRun, SketchesOfR
 
     def __init__(self, lineage: Lineage, record: RunRecord, *, execution: Execution | None = None, result: DataFrame | None = None) -> None:
         self._lineage = lineage
-        self.record = record
         self._execution = execution
         self._result = result
         self._asking = Asking(lineage, record)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider import settings
-from airflow_lineage_provider.asking import Asking
+from airflow_lineage_provider.asking import Asking, OfRecordedRun
 from airflow_lineage_provider.errors import SketchError
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.progress import Progress
@@ -19,18 +19,12 @@ from airflow_lineage_provider.standing_run import attempted
 if TYPE_CHECKING:
     from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.deriving.sketching import Sketched
-    from airflow_lineage_provider.pipeline import Lineage
-    from airflow_lineage_provider.records.run import RunRecord
     from airflow_lineage_provider.running.asked_sketches import Sketching
     from airflow_lineage_provider.running.carried_sketches import CarriedWithRun
 
 
-class SketchesOfRun:
+class SketchesOfRun(OfRecordedRun):
     """The part of `Run` that knows of sketches."""
-
-    record: RunRecord
-    _lineage: Lineage
-    _asking: Asking
 
     @property
     def sketches(self) -> tuple[SketchUse, ...]:
@@ -116,5 +110,4 @@ class SketchesOfRun:
         self._knows_sketches(found)
 
     def _knows_sketches(self, found: Sketched) -> None:
-        self.record = replace(self.record, sketches=found.told)
-        self._asking = Asking(self._lineage, self.record)
+        self._asking = Asking(self._lineage, replace(self.record, sketches=found.told))

@@ -49,7 +49,10 @@ _parts = KeptParts()
 
 
 def looked_up(run: AskedRun) -> LookedUpLineage | None:
-    """The captured lineage of a run; None where none was, or the rows of subqueries were something else to it than to the question."""
+    """The captured lineage of a run; None where none was, or the rows of subqueries were something else to it than to the question.
+
+    What it is asked raises `IndexReplaced` where the run's lineage was captured anew since its record was read (`Asking.lasting`).
+    """
     index = run.record.captured
     if index is None or index.problem or not index.is_of(run.subqueries, run.recorded.plan):
         return None
@@ -57,7 +60,7 @@ def looked_up(run: AskedRun) -> LookedUpLineage | None:
     def fetch(number: int, wanted: Sequence[int]) -> Mapping[int, pa.Array]:
         found = {part: array for part in wanted if (array := _parts.get((index.id, number, part))) is not None}
         missing = [part for part in wanted if part not in found]
-        for part, content in (parts(run.session, run.record.id, number, missing) if missing else {}).items():
+        for part, content in (parts(run.session, run.record.id, index.id, number, missing) if missing else {}).items():
             found[part] = from_bytes(content)
             _parts.keep((index.id, number, part), found[part])
         return found

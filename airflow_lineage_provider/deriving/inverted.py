@@ -9,7 +9,7 @@ from airflow_lineage_provider.deriving.engines import Engines
 from airflow_lineage_provider.deriving.spark_on_demand import SparkOnDemand
 from airflow_lineage_provider.deriving.stale import harmed
 from airflow_lineage_provider.deriving.why_not.found_rows import found_rows
-from airflow_lineage_provider.errors import EmptyTarget, LineageError, SourceUnavailable, SparkRequired, TargetTooLarge
+from airflow_lineage_provider.errors import EmptyTarget, IndexReplaced, LineageError, SourceUnavailable, SparkRequired, TargetTooLarge
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.tracing.annotate import annotate
@@ -118,6 +118,8 @@ def _followed(made: Derivation, between: LineageMap, rows: Rows) -> Rows:
     try:
         # The sources are others now; what the run stored is not.
         return _turned_round(made, between, rows, SourceUnavailable(found.guarantee.cause or ""))
+    except IndexReplaced:
+        raise
     except LineageError:
         return found
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from airflow_lineage_provider.capture.encodings.written import check, checksum
-from airflow_lineage_provider.errors import RunNotComplete
+from airflow_lineage_provider.errors import IndexReplaced, RunNotComplete
 from airflow_lineage_provider.store import catalog, schema
 from airflow_lineage_provider.store.copied import copy_rows
 from airflow_lineage_provider.store.sqltext import literal
@@ -45,16 +45,25 @@ def drop(connection: sa.Connection, run_id: str) -> None:
     catalog.update_run(connection, run_id, captured=None)
 
 
-def parts(reading: Reading, run_id: str, number: int, wanted: Sequence[int]) -> Mapping[int, bytes]:
-    """Parts of an index, by their numbers; those that are there.
+def parts(reading: Reading, run_id: str, index_id: str, number: int, wanted: Sequence[int]) -> Mapping[int, bytes]:
+    """Parts of an index of the captured lineage that has this id, by their numbers; those that are there.
 
-    :raises RecordDamaged: one is not as it was written.
+    Parts are known by their run and number alone: those of lineage that was captured since would be decoded as what they are not. So one
+    statement, which sees one state, reads them and whether the run's record still has the id.
+
+    :raises IndexReplaced: it has another, or none. :raises RecordDamaged: a part is not as it was written.
     """
+    quoted = '"' + index_id + '"'
     found = reading.fetch(
-        f"SELECT part, content, crc FROM {_TABLE.fullname} WHERE run_id = {literal(run_id)} AND map = {number}"
+        f"WITH now AS MATERIALIZED (SELECT strpos(captured, {literal(quoted)}) > 0 AS is_of"
+        f" FROM {schema.runs.fullname} WHERE id = {literal(run_id)})"
+        f" SELECT part, content, crc, is_of FROM now LEFT JOIN {_TABLE.fullname} ON is_of AND run_id = {literal(run_id)} AND map = {number}"
         f" AND part = ANY (ARRAY[{', '.join(map(str, wanted))}]::int[])"
     )
     rows = [*zip(*(column.to_pylist() for column in found.columns), strict=True)]
-    for part, content, known in rows:
+    if not all(is_of for *_, is_of in rows) or not rows:
+        raise IndexReplaced(f"the lineage of run {run_id} was captured anew, or forgotten, since it was asked about: ask again")
+    there = [(part, content, known) for part, content, known, _ in rows if part is not None]
+    for part, content, known in there:
         check(content, number, part, known)
-    return {part: content for part, content, _ in rows}
+    return {part: content for part, content, _ in there}

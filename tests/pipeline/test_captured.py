@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 from pyspark.sql import SparkSession
 
-from airflow_lineage_provider import Capture, Lineage, Run
+from airflow_lineage_provider import Capture, CaptureTable, Lineage, Run
 from airflow_lineage_provider.capture.encodings.written import checksum
 from airflow_lineage_provider.cli import main
 from airflow_lineage_provider.deriving.captured_parts import _parts
@@ -252,6 +252,35 @@ def test_parts_that_are_damaged(runs: dict[str, Run], store: Store) -> None:
     assert behind(run, "true") == expected
     run.capture()
     assert behind(run, "true") == expected
+
+
+@pytest.mark.parametrize("question", ["backward", "forward", "explain", "batches"])
+def test_a_run_that_was_captured_anew_meanwhile(runs: dict[str, Run], store: Store, question: str) -> None:
+    """Parts of another index decoded as those of the one that a process knows give other rows, and no checksum tells it."""
+    lineage, run = Lineage(runs["Q1"]._lineage.spark, store=store), runs["Q1"]
+    questions: dict[str, Callable[[Run], Any]] = {
+        "backward": lambda one: {name: found.rows.to_pylist() for name, found in one.backward("true").items()},
+        "forward": lambda one: one.forward("true", "sales").rows.to_pylist(),
+        "explain": lambda one: {name: found.rows.to_pylist() for name, found in one.explain("true", save=False).sources.items()},
+        "batches": lambda one: one.backward_batches("true", table="sales").reader().read_all().to_pylist(),
+    }
+    ask = questions[question]
+    run.forget_captured()
+    expected = ask(run)
+    run.capture()
+    read_again = []
+    for tables in (["store", "item"], {"sales": CaptureTable(where="num > 1000"), "item": CaptureTable()}, None):
+        known = lineage.get_run(run.id)
+        assert known.index == run.index
+        run.capture("forward", tables=tables)
+        _parts._kept.clear()  # as of a process that has not asked yet
+        assert ask(known) == expected
+        read_again.append(known.index == run.index)  # (not by a question that is traced, since its table was left out)
+    assert any(read_again)
+    known = lineage.get_run(run.id)
+    run.forget_captured()
+    _parts._kept.clear()
+    assert (ask(known), known.index) == (expected, None)
 
 
 def runs_index(run: Run) -> Any:

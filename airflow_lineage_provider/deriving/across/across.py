@@ -17,7 +17,7 @@ from airflow_lineage_provider.deriving.across.stored_outputs import UNKNOWN, Wri
 from airflow_lineage_provider.deriving.across.writers import MadeBy, made_by
 from airflow_lineage_provider.deriving.derive import derive_rows
 from airflow_lineage_provider.deriving.links import joined, same
-from airflow_lineage_provider.errors import LineageError, SparkRequired, StoreUnavailable
+from airflow_lineage_provider.errors import IndexReplaced, LineageError, SparkRequired, StoreUnavailable
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
 from airflow_lineage_provider.records.run import RunRecord
 from airflow_lineage_provider.words import Difference
@@ -164,7 +164,7 @@ class Across:
             derived = derive_rows(run, target, summary=self._describe(run.record), difference=self._difference)
         except SparkRequired as needed:
             raise SparkRequired(f"run {run_id} of {pipeline}, which wrote {batches[0].table}: {needed}") from needed
-        except StoreUnavailable:
+        except (StoreUnavailable, IndexReplaced):
             raise
         except LineageError as problem:
             text = f"written by run {run_id} of {pipeline}, which could not be traced: {problem}"

@@ -27,7 +27,7 @@ from airflow_lineage_provider.deriving.links import different, each_once, joined
 from airflow_lineage_provider.deriving.listed import listed
 from airflow_lineage_provider.deriving.stale import harmed, worth_of_naming
 from airflow_lineage_provider.deriving.why_not.question import Asked, asked_of
-from airflow_lineage_provider.errors import AnswerTooLarge, EmptyTarget, LineageError, SparkRequired, StoreUnavailable
+from airflow_lineage_provider.errors import AnswerTooLarge, EmptyTarget, IndexReplaced, LineageError, SparkRequired, StoreUnavailable
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee, weakest
 from airflow_lineage_provider.plan.lineage_keys import PARTITION_BITS
@@ -152,7 +152,7 @@ class Onward:
                 self._remark(run_id, Guarantee(level="unavailable", cause=f"{what} was not asked: {problem}"))
                 return
             raise type(problem)(f"{what.removesuffix(',')}: {problem}") from problem
-        except StoreUnavailable:
+        except (StoreUnavailable, IndexReplaced):
             raise
         except LineageError as problem:
             self._remark(run_id, Guarantee(level="unavailable", cause=f"{what} could not be traced: {problem}"))
