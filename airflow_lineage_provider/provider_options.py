@@ -41,9 +41,12 @@ OPTIONS: Mapping[str, Option] = {
     "reader_store": Option("string", "The same URL during a derivation", "postgresql://r@db/x", "the store's", True),
     "digest_key": Option("string", "The key of digests, the same on all hosts", "correct horse", "a file of the home folder", True),
     "data": Option("string", "Folder or URI for stored rows that are many", "s3a://bucket/lineage", "all are in the store"),
-    "data_rows": Option("integer", "From so many rows on they go there; 0: always", "100000", "1,000,000"),
+    "data_rows": Option("integer", "From so many rows on they go there; 0: always", "100000", "200,000"),
     "home": Option("string", "Where the embedded server keeps its data", "/var/lib/lineage", "~/.local/share/airflow-lineage"),
     "network_home": Option("boolean", "Whether that may be on a file system that several hosts share", "false", "no"),
+    "replaced_runs": Option(
+        "string", "drop or keep: what becomes of the runs of a task's earlier tries whose results it has replaced", "keep", "drop"
+    ),
     "retention_days": Option("integer", "Runs older than so many days are dropped when the store is opened", "90", "never"),
     "target_limit": Option("integer", "The most rows that a target may match", "10000", "10,000"),
     "target_length": Option("integer", "The most characters of a target that is a text", "100000", "100,000"),

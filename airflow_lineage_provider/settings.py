@@ -116,6 +116,15 @@ def reason_bytes() -> int:
     return _whole("REASON_BYTES", 1_000_000)
 
 
+def replaced_runs() -> str:
+    """What becomes of what an Airflow task's earlier tries have stored, when a later one has replaced their results
+    (``AIRFLOW_LINEAGE_REPLACED_RUNS``): ``drop``, the default, or ``keep``."""
+    value = (os.environ.get("AIRFLOW_LINEAGE_REPLACED_RUNS") or "drop").strip().lower()
+    if value not in ("drop", "keep"):
+        raise InvalidSetting(f"AIRFLOW_LINEAGE_REPLACED_RUNS is {shown(value)}; it can be drop or keep")
+    return value
+
+
 def retention_days() -> int | None:
     """Runs older than this many days are dropped when a store is opened (``AIRFLOW_LINEAGE_RETENTION_DAYS``; none by default)."""
     return _whole("RETENTION_DAYS", 0, most=36_500) or None

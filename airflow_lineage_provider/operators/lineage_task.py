@@ -262,6 +262,7 @@ class LineageTask(KillableOperator):
 
     def _run(self, context: Mapping[str, Any]) -> Called:
         from airflow_lineage_provider.called import call
+        from airflow_lineage_provider.operators.replaced_runs import drop_replaced
 
         pipeline = self._pipeline(context)
         options = {name: value for name, value in self._options().items() if name != "on_store_failure"}
@@ -282,6 +283,7 @@ class LineageTask(KillableOperator):
             )
             for run in found.runs:
                 log_stored(run, self.log.info)
+            drop_replaced(lineage, [run.record for run in found.runs], airflow_context(context), self.log.info)
             return found
 
     def _append_key(self, context: Mapping[str, Any]) -> str | None:

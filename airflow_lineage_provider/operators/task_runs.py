@@ -8,6 +8,7 @@ from typing import Any
 
 from airflow_lineage_provider.called import Called
 from airflow_lineage_provider.errors import StoreError
+from airflow_lineage_provider.operators.replaced_runs import drop_replaced
 from airflow_lineage_provider.operators.run_result import log_stored
 from airflow_lineage_provider.retried import runs_of_try
 from airflow_lineage_provider.words import OnStoreFailure
@@ -32,6 +33,7 @@ def runs_of(
             if tell is not None:
                 for run in found:
                     log_stored(run, tell)
+                drop_replaced(lineage, [run.record for run in found], context, tell)
     except StoreError as problem:
         if on_store_failure == "fail":
             raise

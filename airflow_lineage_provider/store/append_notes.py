@@ -28,6 +28,11 @@ _outputs = schema.outputs
 _place = _outputs.c.place
 
 
+def is_note() -> sa.ColumnElement[bool]:
+    """Whether what stands among the places that runs wrote is a note, and no place."""
+    return _place.startswith(_APPENDING, autoescape=True) | _place.startswith(_APPENDED, autoescape=True)
+
+
 def intend(connection: sa.Connection, run_id: str, place: str, how: KnownBy, *, keeps_result: bool, key: str = "") -> None:
     """Note that a run is going to append to a place, until it is published; a note whose answer was lost is made again.
 

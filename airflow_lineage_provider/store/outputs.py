@@ -8,11 +8,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 
 from airflow_lineage_provider.records.run import RunStatus
-from airflow_lineage_provider.store import schema
+from airflow_lineage_provider.store import append_notes, schema
 from airflow_lineage_provider.store.given_tables import array_text
 from airflow_lineage_provider.store.selecting import Select
 
@@ -94,11 +95,15 @@ def readers_of(connection: sa.Connection, run_ids: Sequence[str]) -> dict[str, t
 def _texts(connection: sa.Connection, run_ids: Sequence[str]) -> dict[str, str]:
     """Of each run that wrote something, by its id, what the inputs of all that read it have in them: as JSON writes it, which is how they
     are kept."""
-    outputs = schema.outputs.c
     places = defaultdict[str, list[str]](list)
-    for run_id, place in connection.execute(sa.select(outputs.run_id, outputs.place).where(outputs.run_id.in_(run_ids))):
+    for run_id, place in connection.execute(_places_of(run_ids)):
         places[run_id].append(place)
     return {run_id: json.dumps(_in_common(some))[1:-1] for run_id, some in places.items()}
+
+
+def _places_of(run_ids: Sequence[str]) -> sa.Select[Any]:
+    outputs = schema.outputs.c
+    return sa.select(outputs.run_id, outputs.place).where(outputs.run_id.in_(run_ids), ~append_notes.is_note())
 
 
 def _names(text: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
