@@ -45,7 +45,7 @@ def test_a_count_that_reaches_no_goal_is_told_by_its_parts() -> None:
     names = ("function_materialization", "full_materialization")
     parts = {name: {"stored tuples": lambda name=name: f"7 rows of {name}"} for name in names}
     arms = {name: Arm(lambda: 1, parts=parts[name]) for name in names}
-    found = compared("CDA q09, scale factor 1: asking about 1 of 5 rows", arms, Meter(None, None), 1)
+    found = compared("CDA q17, scale factor 1: asking about 1 of 5 rows", arms, Meter(None, None), 1)
     found.facts = {name: {"stored tuples": 100.0} for name in names}
     Told("cda", "small").tell(found)
     assert found.profiles["function_materialization"] == "\n".join(f"stored tuples:\n7 rows of {name}" for name in names)
