@@ -124,6 +124,8 @@ def _run_one(name: str, arguments: argparse.Namespace) -> int:
             found.append(one)
             # After each: what an experiment had found before it failed is kept, and before it is told what a goal is missed by.
             _write(found, arguments.into)
+            if made.meter.ended is not None:  # a profile would take the time that is there for tidying up
+                raise made.meter.ended
             told.tell(one)
             _write(found, arguments.into)
     return 0

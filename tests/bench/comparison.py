@@ -108,14 +108,24 @@ QUICK = 2.0
 """Seconds: what takes longer is not done once more for what is counted."""
 
 
-def compared(title: str, arms: Mapping[str, Arm], meter: Meter, repeats: int, baseline: str = "", *, warm_up: int = 0) -> Comparison:
+ENDINGS = (SystemExit, KeyboardInterrupt)
+"""By these an experiment ends that is asked to end before it is done."""
+
+
+def compared(
+    title: str, arms: Mapping[str, Arm], meter: Meter, repeats: int, baseline: str = "", *, warm_up: int = 0, keeps_turns: bool = False
+) -> Comparison:
     """Do each once and compare their answers; then all of them ``repeats`` times, in turns, so that a slower moment is everyone's.
 
     The baseline is the first, where none is named.
 
     :param warm_up: so many further turns at most are not measured: for as long as the baseline becomes quicker by a tenth.
+    :param keeps_turns: where it is to end meanwhile (`ENDINGS`), the whole turns that there are count, and ``meter.ended`` has what ends
+        it, which the next comparison raises. Until then nothing may be asked of Spark: a call of it may have been broken off.
     :raises AnswersDiffer: see there.
     """
+    if meter.ended is not None:
+        raise meter.ended
     base = baseline or next(iter(arms))
     answers, took = dict[str, Any](), 0.0
     for name, arm in arms.items():
@@ -128,10 +138,18 @@ def compared(title: str, arms: Mapping[str, Arm], meter: Meter, repeats: int, ba
             raise AnswersDiffer(f"{title}: {name} gives {_short(answer)}, {base} {_short(answers[base])}")
     _warm(arms, base, took, warm_up)
     readings: dict[str, list[Reading]] = {name: [] for name in arms}
-    for _ in range(repeats):
-        for name, arm in arms.items():
-            readings[name].append(arm.read(meter))
-    return Comparison(title, base, readings, asked=_asked(arms, readings, meter), arms=arms)
+    found = Comparison(title, base, readings, arms=arms)
+    try:
+        for _ in range(repeats):
+            turn = {name: arm.read(meter) for name, arm in arms.items()}
+            for name, reading in turn.items():
+                readings[name].append(reading)
+        found.asked = _asked(arms, readings, meter)
+    except ENDINGS as problem:
+        if not (keeps_turns and readings[base]):
+            raise
+        meter.ended = problem
+    return found
 
 
 def per_factor_of_ten(growth: float, factor: float) -> float:

@@ -59,10 +59,11 @@ class Meter:
     """Reads what a session and a store on an embedded server do with a folder's files. One a process: it counts at py4j's client.
 
     ``looks_at_trees``: whether the memory of workers and PostgreSQL is read, too. They come and go, so that a process of its own has to
-    look at them again and again.
+    look at them again and again. ``ended``: by what the experiment is to end, where what it has is to be told before.
     """
 
     looks_at_trees = False
+    ended: BaseException | None = None
     _notes = False
 
     def __init__(self, spark: SparkSession | None, store: Store | None, folder: Path | None = None) -> None:

@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from pyspark.errors import PySparkException
 
 from airflow_lineage_provider.errors import LineageError
 from tests.bench.arms import recorded, written
-from tests.bench.comparison import AnswersDiffer, Arm, Comparison, compared
+from tests.bench.comparison import ENDINGS, AnswersDiffer, Arm, Comparison, compared
 from tests.bench.ground import Ground
 from tests.bench.profiles import profile
 from tests.bench.readings import Reading
@@ -28,6 +28,7 @@ TIES = "rows that tie at its limit are others"
 FAILS = "plain Spark can write it, the run fails"
 _CANNOT = "plain Spark cannot write it either"
 DIFFERING = "queries that fail or differ"
+ENDED = "ended"
 _LIMIT = re.compile(r"\bLIMIT\s+\d+\s*;?\s*$", re.IGNORECASE)
 _DOUBLE = re.compile(r"(?<![\w'.])-?\d+\.\d{8,}(?:e[+-]?\d+)?(?![\w'.])")
 FOLDER = Path(__file__).parents[2] / "tpcds" / "queries"
@@ -42,26 +43,47 @@ def run(ground: Ground) -> Iterator[Comparison]:
     tables = write_tpcds(folder) if ground.is_small else _whole(folder)
     for name, path in tables.items():
         ground.spark.read.parquet(str(path)).createOrReplaceTempView(name)
-    found: dict[str, Comparison] = {}
-    runs: dict[str, Arm] = {}
-    notes: dict[str, str] = {}
-    for query in SMALL if ground.is_small else sorted(path.stem for path in FOLDER.glob("q*.sql")):
-        sql = (FOLDER / f"{query}.sql").read_text(encoding="utf-8")
-        arms = {"plain": written(ground, sql), "a run": recorded(ground, sql, "function_materialization")}
-        runs[query] = arms["a run"]
-        try:
-            found[query] = compared(query, arms, ground.meter, ground.repeats)
-        except AnswersDiffer as problem:
-            notes[query] = str(problem)[:300]
-            with suppress(AnswersDiffer, LineageError, PySparkException):
-                found[query] = compared(query, _of_whole(ground, sql, arms), ground.meter, ground.repeats)
-                notes[query] = f"{TIES}: every row of both is one of the query without its limit"
-        except (LineageError, PySparkException) as problem:
-            notes[query] = f"{_failing(arms)}: {problem}"[:300]
-    together = _together(found, notes)
-    told = {DIFFERING: lambda: "\n".join(f"  {query}: {note}" for query, note in notes.items())}
-    together.arms = {"a run": Arm(lambda: None, profile=partial(_profiles, ground, found, runs), parts=told)}
+    asked = SMALL if ground.is_small else tuple(sorted(path.stem for path in FOLDER.glob("q*.sql")))
+    queries = _Queries()
+    try:
+        for query in asked:
+            _compare(ground, query, queries)
+    except ENDINGS as problem:  # what it has is told, all the same
+        if not queries.found:
+            raise
+        ground.meter.ended = problem
+        if query not in queries.found:  # whether it is one that differs is not known
+            queries.notes.pop(query, None)
+    together = _together(queries.found, queries.notes)
+    if ground.meter.ended is not None:
+        together.notes[ENDED] = f"at {query}, before all {len(asked)} queries were compared"
+    told = {DIFFERING: lambda: "\n".join(f"  {query}: {note}" for query, note in queries.notes.items())}
+    together.arms = {"a run": Arm(lambda: None, profile=partial(_profiles, ground, queries), parts=told)}
     yield together
+
+
+@dataclass
+class _Queries:
+    """Those that were compared, how they are run, and what is to be said of them."""
+
+    found: dict[str, Comparison] = field(default_factory=dict)
+    runs: dict[str, Arm] = field(default_factory=dict)
+    notes: dict[str, str] = field(default_factory=dict)
+
+
+def _compare(ground: Ground, query: str, queries: _Queries) -> None:
+    sql = (FOLDER / f"{query}.sql").read_text(encoding="utf-8")
+    arms = {"plain": written(ground, sql), "a run": recorded(ground, sql, "function_materialization")}
+    queries.runs[query] = arms["a run"]
+    try:
+        queries.found[query] = compared(query, arms, ground.meter, ground.repeats)
+    except AnswersDiffer as problem:
+        queries.notes[query] = str(problem)[:300]
+        with suppress(AnswersDiffer, LineageError, PySparkException):
+            queries.found[query] = compared(query, _of_whole(ground, sql, arms), ground.meter, ground.repeats)
+            queries.notes[query] = f"{TIES}: every row of both is one of the query without its limit"
+    except (LineageError, PySparkException) as problem:
+        queries.notes[query] = f"{_failing(arms)}: {problem}"[:300]
 
 
 def _of_whole(ground: Ground, sql: str, arms: dict[str, Arm]) -> dict[str, Arm]:
@@ -97,10 +119,10 @@ def _failing(arms: dict[str, Arm]) -> str:
     return FAILS
 
 
-def _profiles(ground: Ground, found: dict[str, Comparison], runs: dict[str, Arm]) -> str:
-    ratios = sorted(found, key=_ratio_of(found))
+def _profiles(ground: Ground, queries: _Queries) -> str:
+    ratios = sorted(queries.found, key=_ratio_of(queries.found))
     told = {"the median": ratios[len(ratios) // 2], "the worst": ratios[-1]}
-    return "\n".join(f"{query}, {which}: {profile(runs[query].do, ground.beside)}" for which, query in told.items())
+    return "\n".join(f"{query}, {which}: {profile(queries.runs[query].do, ground.beside)}" for which, query in told.items())
 
 
 def _whole(folder: Path) -> Tables:
