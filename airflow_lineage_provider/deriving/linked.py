@@ -151,7 +151,7 @@ def _same_version(one: RecordedSource, other: RecordedSource) -> bool:
         case RowsVersion(), RowsVersion():
             return bool(one.version.place and one.version.checksum) and one.version == other.version
         case SnapshotVersion(), SnapshotVersion():
-            return one.version.snapshot is not None and (one.version, one.source.relation) == (other.version, other.source.relation)
+            return one.version.is_known and (one.version, one.source.relation) == (other.version, other.source.relation)
     return False
 
 

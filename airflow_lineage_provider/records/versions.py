@@ -44,10 +44,20 @@ class RowsVersion(_Read):
 
 @dataclass(frozen=True, kw_only=True)
 class SnapshotVersion(_Read):
-    """A table of a format that numbers its own versions; None where this one does not."""
+    """A table of a format that numbers its own versions; None where this one does not.
+
+    ``table``: the table itself, apart from its name (Spark's ``Table.id``). Some formats number the versions of each table from 0, so a
+    table that was dropped and made anew comes to the same numbers with other rows. None where the format does not tell.
+    """
 
     kind: OneOf["snapshot"] = "snapshot"
     snapshot: str | None = None
+    table: str | None = None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether an equal version is sure to be of the same rows."""
+        return self.snapshot is not None and self.table is not None
 
 
 @dataclass(frozen=True, kw_only=True)

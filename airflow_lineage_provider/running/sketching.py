@@ -104,7 +104,7 @@ def _is_known(version: SourceVersion) -> bool:
         case FilesVersion():
             return version.complete
         case SnapshotVersion():
-            return version.snapshot is not None
+            return version.is_known
     return False
 
 

@@ -180,7 +180,7 @@ def version_of(
     if relation.kind == "jdbc":
         return jdbc.rows_version(spark, scala_map(spark, node.relation().jdbcOptions().parameters().originalMap()), is_output)
     if relation.kind == "table":
-        return SnapshotVersion(snapshot=_snapshot(node))
+        return snapshot_of(node.table())
     return NoVersion()
 
 
@@ -225,18 +225,26 @@ def _now_differs(
     try:
         if isinstance(version, RowsVersion):
             return jdbc.rows_differ(spark, relation.name, _completed(spark, relation, jdbc_options), version)
-        snapshot = _snapshot(spark.table(dict(relation.options)["table"])._jdf.queryExecution().analyzed().collectLeaves().apply(0))
-        return () if snapshot == version.snapshot else (f"{relation.name} is at version {snapshot}; it was at {version.snapshot}",)
+        node = spark.table(dict(relation.options)["table"])._jdf.queryExecution().analyzed().collectLeaves().apply(0)
+        return snapshot_differs(relation.name, version, snapshot_of(node.table()))
     except SourceUnavailable as problem:
         return (str(problem),)
     except _spark_errors() as problem:
         return (shown_text(f"{relation.name} cannot be read: {first_line(problem)}"),)
 
 
-def _snapshot(node: JavaObject) -> str | None:
-    table = node.table()
-    version = table.version() if hasattr(table, "version") else None
-    return None if version is None else str(version)
+def snapshot_of(table: JavaObject) -> SnapshotVersion:
+    """The version of a table that numbers its own (Spark's ``Table.version`` and ``Table.id``, from 4.1 on)."""
+    methods = dir(table)  # py4j gives any name for a method's
+    version, own = (getattr(table, name)() if name in methods else None for name in ("version", "id"))
+    return SnapshotVersion(snapshot=None if version is None else str(version), table=None if own is None else str(own))
+
+
+def snapshot_differs(name: str, then: SnapshotVersion, now: SnapshotVersion) -> tuple[str, ...]:
+    """How a table differs from a recorded version, for people; empty when it does not, as far as both tell."""
+    if then.table is not None and now.table is not None and then.table != now.table:
+        return (f"{name} is another table of that name: it was dropped and made anew",)
+    return () if now.snapshot == then.snapshot else (f"{name} is at version {now.snapshot}; it was at {then.snapshot}",)
 
 
 def _where(relation: Relation) -> str:
