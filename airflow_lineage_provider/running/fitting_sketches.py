@@ -28,6 +28,7 @@ from airflow_lineage_provider.sketches.files import FILE_PATH, sketched_attribut
 from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.reuse import why_not_reused
 from airflow_lineage_provider.sketches.sketch import Sketch
+from airflow_lineage_provider.sketches.steps import why_not_aligned
 from airflow_lineage_provider.sketches.template import Binding
 from airflow_lineage_provider.sketches.ties import cut_together
 from airflow_lineage_provider.sketches.use import Selection, selection
@@ -242,6 +243,9 @@ class _Fitting:
         found = self.rules[at]
         if isinstance(found, str):
             raise SketchError(found)
+        problem = why_not_aligned(kept_cuts.from_bytes(one.cuts).cuts, found.aligned) if found.aligned else ""
+        if problem:
+            raise SketchError(problem)
         return found
 
     def _new_files(self, source: RecordedSource, one: StoredSketch) -> tuple[str, ...]:

@@ -4,8 +4,9 @@ The sketch has what stands behind the result over the old rows. All new rows are
 sketch depends on the plan between the source and the result:
 
 - *linear*: each row of the result is of one row of the source. What the old rows gave they still give, and no more: the sketch has them.
-- *groups*: each group's rows are in one fragment. So the result is made fragment by fragment; where no row came to a fragment it is what it
-  was, and where one came the fragment is read whole. Whatever a selection above asks, each group that is read is the whole group.
+- *groups*: each group's rows are in one fragment (where groups are by a function that goes up in steps: if each cut begins a step). So the
+  result is made fragment by fragment; where no row came to a fragment it is what it was, and where one came the fragment is read whole.
+  Whatever a selection above asks, each group that is read is the whole group.
 - *order*: a limit over either. Where rows can only get better in the order by what is new, each row that had a place still has all those
   behind it that had none: of the old fragments only the sketch's, and those that rows came to, can have one.
 
@@ -15,6 +16,7 @@ The other sources are as they were, and are read in full: new rows have partners
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 from typing import Literal as OneOf
@@ -24,7 +26,7 @@ from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.pipeline import Pipeline
 from airflow_lineage_provider.plan.text import operator_text
 from airflow_lineage_provider.plan.walk import all_operators, operators
-from airflow_lineage_provider.sketches.columns import ONE_AT_A_TIME, canonical, formulas_of
+from airflow_lineage_provider.sketches.columns import ONE_AT_A_TIME, canonical, formulas_of, steps_of
 from airflow_lineage_provider.sketches.files import FILE_PATH, with_paths
 from airflow_lineage_provider.sketches.formula import Formulas
 from airflow_lineage_provider.sketches.matched import Matched
@@ -32,6 +34,7 @@ from airflow_lineage_provider.sketches.proof import Above, NotSafe, Proof
 from airflow_lineage_provider.sketches.safety import relate
 from airflow_lineage_provider.sketches.solver import TIMEOUT_MS
 from airflow_lineage_provider.sketches.statistics import Bounds, texts_of
+from airflow_lineage_provider.sketches.steps import Steps
 
 RuleName: TypeAlias = OneOf["linear", "groups", "order"]
 
@@ -41,10 +44,12 @@ class AppendRule:
     """The rule by which a sketch serves after an append.
 
     :ivar fragments: whether of the old rows the fragments that new rows are in are read, too, and not the sketch's alone.
+    :ivar aligned: only for cuts where steps of these functions begin (`steps`).
     """
 
     name: RuleName
     fragments: bool
+    aligned: tuple[str, ...] = ()
 
     @property
     def because(self) -> str:
@@ -80,18 +85,26 @@ def append_rule(
     known = bounds or {}
     assumed = {"bounds": known, "keys": {at: tuple(one) for at, one in (keys or {}).items()}, "timeout_ms": timeout_ms}
     with ONE_AT_A_TIME:
+        shared = formulas_of([plan], pipeline, texts_of(known))
         try:
-            return _rule(plan, formulas_of([plan], pipeline, texts_of(known)), leaf, column, assumed)
+            return _rule(plan, shared, leaf, column, assumed)
         except NotSafe as found:
+            steps = steps_of(plan, pipeline)
+            if steps:
+                with suppress(NotSafe):
+                    return _rule(plan, shared, leaf, column, assumed, steps)
             return found.because
 
 
-def _rule(plan: o.Plan, shared: Formulas, leaf: int, column: str, assumed: Mapping[str, Any]) -> AppendRule:
-    """:raises NotSafe: there is none."""
+def _rule(plan: o.Plan, shared: Formulas, leaf: int, column: str, assumed: Mapping[str, Any], steps: Steps | None = None) -> AppendRule:
+    """The rule, whatever the cuts; for cuts where ``steps`` begin, if there are such.
+
+    :raises NotSafe: there is none.
+    """
     way = _way_down(plan, leaf)
     groups = [node for node in way if isinstance(node, o.Aggregate)]
     fragments = _attributes(plan, leaf, column)
-    over_sketch = _Watched(shared.again(), fragments, leaf, **assumed)
+    over_sketch = _Watched(shared.again(), fragments, leaf, **assumed, steps_of=steps or {})
     relate(plan, _ASKED, over_sketch)
     _require_no_ties(plan, over_sketch)
     for node in groups:
@@ -99,8 +112,8 @@ def _rule(plan: o.Plan, shared: Formulas, leaf: int, column: str, assumed: Mappi
     if any(isinstance(node, o.Limit) for node in way):
         # The old rows beside all of them are what a sketch of any rows is beside all.
         relate(plan, _ASKED, _AnyRows(shared.again(), fragments, leaf, **assumed))
-        return AppendRule("order", bool(groups))
-    return AppendRule("groups", True) if groups else AppendRule("linear", False)
+        return AppendRule("order", bool(groups), tuple(sorted(over_sketch.aligned)))
+    return AppendRule("groups", True, tuple(sorted(over_sketch.aligned))) if groups else AppendRule("linear", False)
 
 
 def _require_no_ties(plan: o.Plan, proof: Proof) -> None:

@@ -33,7 +33,7 @@ from airflow_lineage_provider.sketches.proof import Above, Counter, NotSafe, Pro
 from airflow_lineage_provider.sketches.safety import relate
 from airflow_lineage_provider.sketches.solver import TIMEOUT_MS
 from airflow_lineage_provider.sketches.statistics import Bounds, texts_of
-from airflow_lineage_provider.sketches.steps import Steps, aligned, steps_in
+from airflow_lineage_provider.sketches.steps import Steps, steps_in, why_not_aligned
 from airflow_lineage_provider.sketches.ties import lowest_limit, places
 from airflow_lineage_provider.sql.constant_values import constant_value
 
@@ -76,9 +76,7 @@ class SafeColumn:
 
     def why_not_cut(self, cuts: Sequence[Any]) -> str:
         """Why a sketch with such cuts is not safe, though the column is; empty where it is."""
-        if not self.aligned or len(aligned(cuts, self.aligned)) == len(cuts):
-            return ""
-        return f"it is safe only where each cut begins a step of {' and of '.join(self.aligned)}"
+        return why_not_aligned(cuts, self.aligned)
 
     def why_not_of(self, rows: int | None) -> str:
         """Why a sketch of a result with so many rows is not safe, though the column is; empty where it is."""
@@ -221,9 +219,7 @@ class Question:
     @cached_property
     def steps(self) -> Steps:
         """What goes up in steps over columns."""
-        zone = dict(self.pipeline.conf).get("spark.sql.session.timeZone")
-        parts = (part for node in operators(self.plan) for own in own_expressions(node) for part in expressions_in(own))
-        return steps_in(parts, zone)
+        return steps_of(self.plan, self.pipeline)
 
     @cached_property
     def formulas(self) -> Formulas:
@@ -234,6 +230,12 @@ class Question:
         """The column in every copy of the leaf: they are read through one sketch."""
         copies = [node for node in operators(self.plan) if isinstance(node, o.Source) and node.leaf == leaf]
         return frozenset(a.id for node in copies for name, a in zip(node.columns, node.output, strict=True) if name == column)
+
+
+def steps_of(plan: o.Plan, pipeline: Pipeline) -> Steps:
+    """What goes up in steps over the columns of a plan that was made of a pipeline's."""
+    zone = dict(pipeline.conf).get("spark.sql.session.timeZone")
+    return steps_in((part for node in operators(plan) for own in own_expressions(node) for part in expressions_in(own)), zone)
 
 
 def last_limit(plan: o.Plan) -> o.Limit | None:

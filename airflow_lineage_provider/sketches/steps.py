@@ -202,6 +202,13 @@ def aligned(cuts: Sequence[Any], steps: Sequence[str]) -> tuple[Any, ...]:
     return tuple(cut for cut in cuts if all(begin_of(cut, step) == cut for step in steps))
 
 
+def why_not_aligned(cuts: Sequence[Any], steps: Sequence[str]) -> str:
+    """Why a sketch with such cuts is not safe, if it is for cuts at which a step of each of the functions begins; empty where it is."""
+    if not steps or len(aligned(cuts, steps)) == len(cuts):
+        return ""
+    return f"it is safe only where each cut begins a step of {' and of '.join(steps)}"
+
+
 def begun(cuts: Sequence[Any], steps: Sequence[str]) -> tuple[Any, ...]:
     """The cuts, which go up, each moved down to where a step of each of the functions begins; without those for which nobody can tell."""
     found = (_begun(cut, steps) for cut in cuts)

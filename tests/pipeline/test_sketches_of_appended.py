@@ -86,7 +86,8 @@ SERVED = {
     "linear, with partners": """
         SELECT * FROM items WHERE l_quantity > 49 AND l_orderkey IN (SELECT o_orderkey FROM orders WHERE o_orderkey < 90)""",
     "groups": f"{GROUPED} HAVING sum(l_quantity) > 215",
-    "groups, few": f"{GROUPED} HAVING sum(l_quantity) < 90",
+    "groups by steps": """
+        SELECT l_orderkey div 10 AS ten, sum(l_quantity) FROM items GROUP BY l_orderkey div 10 HAVING sum(l_quantity) < 1350""",
     "groups, joined": f"SELECT o_status, total FROM orders JOIN ({GROUPED} HAVING avg(l_quantity) > 36) ON o_orderkey = l_orderkey",
     "order": "SELECT l_orderkey, sum(l_price) AS s FROM items WHERE l_price > 0 GROUP BY l_orderkey ORDER BY s DESC, l_orderkey LIMIT 4",
     "order of rows": "SELECT l_price, l_orderkey, l_line FROM items ORDER BY l_price DESC, l_orderkey, l_line LIMIT 4",

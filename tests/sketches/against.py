@@ -69,9 +69,9 @@ def partitions(random: Random, data: q.Data, column: str) -> Iterator[Partition]
     yield Partition(type=kind, cuts=tuple(sorted(random.sample(values, random.randint(0, len(values))))))
 
 
-def with_steps(partition: Partition, safe: SafeColumn) -> Partition:
-    """The partition without the cuts that the proof is not of."""
-    return replace(partition, cuts=aligned(partition.cuts, safe.aligned)) if safe.aligned else partition
+def with_steps(partition: Partition, steps: tuple[str, ...]) -> Partition:
+    """The partition without the cuts that a proof is not of, which is for cuts where steps begin."""
+    return replace(partition, cuts=aligned(partition.cuts, steps)) if steps else partition
 
 
 def compared(node: q.Node, given: dict[str, q.Data], safe: SafeColumn, random: Random, counted: Counted, rows: list[Row]) -> Iterator[str]:
@@ -81,7 +81,7 @@ def compared(node: q.Node, given: dict[str, q.Data], safe: SafeColumn, random: R
     if safe.why_not_of(len(rows)):
         return
     for drawn_partition in partitions(random, data, safe.column):
-        partition = with_steps(drawn_partition, safe)
+        partition = with_steps(drawn_partition, safe.aligned)
         least = accurate(tied.behind(node, given, safe, rows), name, data, safe.column, partition)
         more = frozenset(one for one in range(partition.count) if random.random() < 0.3)
         for fragments in {least, least | more}:

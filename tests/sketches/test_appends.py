@@ -23,7 +23,8 @@ from airflow_lineage_provider.sketches.statistics import ColumnBounds
 from tests.oracle import evaluate
 from tests.oracle import query as q
 from tests.oracle.row import Ambiguous
-from tests.sketches.against import accurate, bounds_of, over_sketch, partitions, values_of
+from tests.sketches import against
+from tests.sketches.against import accurate, bounds_of, over_sketch, partitions, values_of, with_steps
 from tests.sketches.drawn import COLUMNS, Drawer, tables
 from tests.sketches.planned import NoPlan, apart, planned
 from tests.sketches.test_golden import table
@@ -32,7 +33,7 @@ pytest.importorskip("z3")
 
 EXAMPLES = int(os.environ.get("SKETCH_EXAMPLES", "0"))
 SEED = int(os.environ.get("FUZZ_SEED", "0"))
-SAMPLE, BLOCK = 130, 500
+SAMPLE, SAMPLE_BY_STEPS, BLOCK = 130, 20, 500
 Leaves = dict[str, q.Data]
 
 
@@ -62,7 +63,8 @@ def wrong(
     whole = replace(old[name], rows=old[name].rows + added.rows)
     kind = f"{rule.name} of groups" if rule.name == "order" and rule.fragments else rule.name
     before, expected = evaluate.rows(node, old), values_of(evaluate.rows(node, {**old, name: whole}))
-    for partition in partitions(random, old[name], column):
+    for drawn in partitions(random, old[name], column):
+        partition = with_steps(drawn, rule.aligned)
         least = accurate(before, name, old[name], column, partition)
         more = frozenset(one for one in range(partition.count) if random.random() < 0.3)
         for fragments in {least, least | more}:
@@ -71,6 +73,7 @@ def wrong(
                 continue
             told[f"{kind} checks"] += 1
             told[f"{kind} checks with another result"] += expected != values_of(before)
+            told["checks by steps with another result"] += bool(rule.aligned) and expected != values_of(before)
             found = values_of(evaluate.rows(node, {**old, name: part}))
             if found != expected:
                 shown = f"{rule} {name} {column}\n{node}\n{old}\nadded {added.rows}\nsketch {sorted(fragments)} of {partition.cuts}"
@@ -105,6 +108,11 @@ def first(child: q.Node, count: int = 1, order: tuple[int, ...] = (1, 0), descen
     return q.TopK(q.Project(child, tuple(map(q.Col, order))), count, 0, frozenset({0}) if descending else frozenset())
 
 
+def by_step(child: q.Node = T) -> q.Aggregate:
+    """How many rows are on each step of two numbers."""
+    return q.Aggregate(child, (q.Op("div", (X, number(2))),), (q.Call("count"),))
+
+
 POSITIVE = q.Filter(T, more(X, 0))
 OF_T = {"t": table("g x f", (1, 5, 1), (1, 1, 2), (2, 5, 1)), "s": table("g x f", (1, 0, 0))}
 SEMI = q.Semi("semi", T, S, equal(1, 5))
@@ -126,6 +134,10 @@ SEMI = q.Semi("semi", T, S, equal(1, 5))
         (q.Distinct(q.Project(T, (G,))), "g", "groups"),
         (first(by_group("sum", POSITIVE)), "g", "order"),
         (first(q.Filter(by_group("sum", POSITIVE), more(q.Col(1), 2))), "g", "order"),
+        (q.Filter(by_step(), q.Op("<", (q.Col(1), number(3)))), "x", "groups by div 2"),
+        (q.Filter(by_step(SEMI), more(q.Col(1), 3)), "x", "groups by div 2"),
+        (first(by_step()), "x", "order by div 2"),
+        (q.Filter(q.Aggregate(T, (X, q.Op("div", (X, number(2)))), (q.Call("count"),)), more(q.Col(2), 3)), "x", "groups"),
     ],
 )  # fmt: skip
 def test_the_rules(node: q.Node, column: str, rule: str) -> None:
@@ -148,6 +160,8 @@ def test_the_rules(node: q.Node, column: str, rule: str) -> None:
         (first(q.Filter(by_group("sum", POSITIVE), q.Op("<", (q.Col(1), number(9))))), "g", "may pass over a sketch"),
         (first(by_group("max")), "g", "a row may be better over a sketch"),  # NULL is the first of all
         (q.Filter(first(T, 2, (2, 0)), more(q.Col(1), 3)), "x", "rows of the limit that are dropped above it"),
+        (q.Filter(by_step(), more(q.Col(1), 1)), "f", "groups have rows in several fragments"),
+        (first(by_step(), descending=False), "x", "a row may be better over a sketch"),
     ],
 )  # fmt: skip
 def test_what_no_rule_is_for_is_named(node: q.Node, column: str, told: str) -> None:
@@ -167,11 +181,11 @@ def test_rows_that_may_tie_at_the_limit_are_of_no_rule() -> None:
 
 
 def judged(node: q.Node, column: str) -> str:
-    """The rule's name, or why there is none, of the table ``t``."""
+    """The rule's name with the steps that cuts must begin, or why there is none, of the table ``t``."""
     query, leaves = apart(node, OF_T)
     name = next(one for one in leaves if one.startswith("t@"))
     found = append_rule(pipeline_of(query, leaves), leaf_of(name), column)
-    return found if isinstance(found, str) else found.name
+    return found if isinstance(found, str) else " by ".join((found.name, *found.aligned))
 
 
 # --- random queries ----------------------------------------------------------------------------------------------------
@@ -203,6 +217,11 @@ class Grouping(Drawer):
             return grouped
         return self.first_of(grouped)
 
+    def on_steps(self, depth: int) -> q.Node:
+        """Groups by a function that goes up in steps, selected or limited by what was computed of them."""
+        grouped = self.by_steps(depth)
+        return grouped if self.random.random() < 0.7 else self.first_of(q.children(grouped)[0])
+
     def first_of(self, child: q.Node) -> q.Node:
         width = len(self.types(child))
         descending = frozenset(at for at in range(width) if self.random.random() < 0.7)
@@ -216,10 +235,10 @@ def appended(random: Random, names: Leaves, least: int, lower: int, full: bool) 
     return {one: made[one.split("@")[0]] for one in names}, added
 
 
-def checked(seed: int, told: Counter[str]) -> Iterator[str]:
-    """One random query over some random tables, to one of which rows are added; what is wrong."""
+def checked(seed: int, told: Counter[str], of: Callable[[Grouping, int], q.Node] = Grouping.query) -> Iterator[str]:
+    """One random query (``of`` a kind) over some random tables, to one of which rows are added; what is wrong."""
     random = Random(seed)
-    node, names = apart(Grouping(random).query(random.choice((1, 2, 2, 3))), tables(random, ("t0", "t1"), 0))
+    node, names = apart(of(Grouping(random), random.choice((1, 2, 2, 3))), tables(random, ("t0", "t1"), 0))
     name = random.choice(sorted(names))
     try:
         pipeline = pipeline_of(node, names)
@@ -235,6 +254,7 @@ def checked(seed: int, told: Counter[str]) -> Iterator[str]:
     found = {column: append_rule(pipeline, leaf_of(name), column, bounds=bounds, keys=keys) for column, _ in COLUMNS}
     rules = {column: rule for column, rule in found.items() if isinstance(rule, AppendRule)}
     told["with a rule"] += bool(rules)
+    told["by steps"] += any(rule.aligned for rule in rules.values())
     told.update({rule.name: 1 for rule in rules.values()})
     told["by bounds"] += bool(bounds) and any(
         isinstance(append_rule(pipeline, leaf_of(name), column, keys=keys), str) for column in rules
@@ -247,19 +267,32 @@ def checked(seed: int, told: Counter[str]) -> Iterator[str]:
                 told["ambiguous"] += 1
 
 
-@pytest.mark.parametrize("block", range(-(-EXAMPLES // BLOCK) if EXAMPLES else 1))
-def test_with_new_rows_a_sketch_loses_nothing(block: int) -> None:
+def series(seeds: range, of: Callable[[Grouping, int], q.Node] = Grouping.query) -> Counter[str]:
+    """What became of queries, of none of which a sketch loses anything."""
     told: Counter[str] = Counter()
-    first_seed = SEED * 1_000_000 + block * BLOCK
-    seeds = range(first_seed, first_seed + (min(BLOCK, EXAMPLES - block * BLOCK) if EXAMPLES else SAMPLE))
-    violations = [text for seed in seeds for text in checked(seed, told)]
+    violations = [text for seed in seeds for text in checked(seed, told, of)]
     print(dict(told))
     assert not violations, violations[0]
+    return told
+
+
+@pytest.mark.parametrize("block", range(-(-EXAMPLES // BLOCK) if EXAMPLES else 1))
+def test_with_new_rows_a_sketch_loses_nothing(block: int) -> None:
+    first_seed = SEED * 1_000_000 + block * BLOCK
+    told = series(range(first_seed, first_seed + (min(BLOCK, EXAMPLES - block * BLOCK) if EXAMPLES else SAMPLE)))
     # A judge that refuses everything would pass, and so would sketches of results that no new row changes.
     assert told["with a rule"] >= 0.15 * told["plans"]
     for rule in ("linear", "groups", "order", "order of groups"):
         assert told[f"{rule} checks with another result"] > 0
     assert told["by bounds"] > 0
+
+
+@pytest.mark.parametrize("block", range(-(-EXAMPLES // (4 * BLOCK)) if EXAMPLES else 1))
+def test_with_new_rows_of_groups_by_steps_a_sketch_loses_nothing(block: int) -> None:
+    first_seed = SEED * 1_000_000 + block * BLOCK
+    told = series(range(first_seed, first_seed + (BLOCK if EXAMPLES else SAMPLE_BY_STEPS)), Grouping.on_steps)
+    assert told["by steps"] >= 0.1 * told["plans"]
+    assert told["checks by steps with another result"] > 0
 
 
 # --- without a rule ----------------------------------------------------------------------------------------------------
@@ -270,7 +303,7 @@ def anything(*_args: Any, **_further: Any) -> None:
 
 
 def not_of_old_rows(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(appends, "AppendRule", lambda name, _fragments: AppendRule(name, False))
+    patch.setattr(appends, "AppendRule", lambda name, _fragments, aligned=(): AppendRule(name, False, aligned))
 
 
 def added_to(rows: q.Data, *some: tuple[object, ...]) -> q.Data:
@@ -288,6 +321,10 @@ RULES: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], q.Node, str, tuple[
     "whole groups": (
         lambda patch: patch.setattr(appends._Watched, "require_whole", anything),
         COUNTS_OF_F, "f", ((1, 0, 1), (2, 0, 2), (2, 0, 2)), ((1, 0, 3),),
+    ),
+    "cuts where steps begin": (
+        lambda patch: patch.setattr(against, "aligned", lambda cuts, _steps: cuts),
+        q.Filter(by_step(), q.Op("<", (q.Col(1), number(3)))), "x", ((1, 2, 0), (1, 3, 0), (1, 3, 0), (1, 4, 0)), ((1, 2, 0),),
     ),
     "fragments of new rows": (not_of_old_rows, COUNTS_OF_F, "g", ((1, 0, 1), (2, 0, 2), (2, 0, 2)), ((1, 0, 3),)),
     "only better": (

@@ -100,7 +100,7 @@ class Asked:
         """The rows in the fragments of a column that hold a row behind the result."""
         table = self.tables[safe.table]
         values = table.column(safe.column).to_pylist()
-        partition = with_steps(cuts.of_values(values, safe.type, fragments, every=True), safe)
+        partition = with_steps(cuts.of_values(values, safe.type, fragments, every=True), safe.aligned)
         keys = zip(*(table.column(key).to_pylist() for key in KEYS[safe.table]), strict=True)
         needed = {partition.fragment_of(value) for value, key in zip(values, keys, strict=True) if (safe.table, key) in self.behind}
         return table.filter(pa.array([partition.fragment_of(value) in needed for value in values]))
