@@ -200,7 +200,7 @@ class LineageTask(KillableOperator):
             return None
         from airflow_lineage_provider.operators.openlineage import operator_lineage, with_declared
 
-        return with_declared(operator_lineage(self._recorded, self._database()), self, task_instance)
+        return with_declared(operator_lineage(self._recorded), self, task_instance)
 
     def get_openlineage_facets_on_failure(self, task_instance: Any) -> Any:
         """The same of the writes that the task had made when it failed."""
@@ -211,13 +211,7 @@ class LineageTask(KillableOperator):
 
         (store,) = self._store_of_runs
         found = runs_of(store, airflow_context({"ti": task_instance}), "keep_result").runs
-        return with_declared(operator_lineage(found, self._database()), self, task_instance) if found else None
-
-    def _database(self) -> str | None:
-        """That of an output to PostgreSQL."""
-        from airflow_lineage_provider.running.output import Output
-
-        return None if self.result_output is None else Output.parse(self.result_output).url or None
+        return with_declared(operator_lineage(found), self, task_instance) if found else None
 
     def _plain(self, context: Mapping[str, Any]) -> Any:
         """Call the pipeline as Airflow's own operator does; only what it gives is written where that was asked.
@@ -303,7 +297,7 @@ class LineageTask(KillableOperator):
                 self.log.warning("the result stands, and nobody will be able to explain it: %s", each["lineage_lost"])
         if not told:
             self.log.warning("nothing is recorded: the pipeline gave no DataFrame, and wrote nothing by Spark's writers")
-        tell_outlets(self.outlets, called.runs, context, self._database())
+        tell_outlets(self.outlets, called.runs, context)
         if self.do_xcom_push:
             context["ti"].xcom_push(key=RUNS, value=told)
         if called.result is not None:

@@ -39,12 +39,9 @@ class PipelineLineageRunFacet(RunFacet):
         return f"{PRODUCER}#airflow_lineage_provider/operators/{SCHEMA}"
 
 
-def operator_lineage(runs: Iterable[Run], database: str | None = None) -> OperatorLineage[Any, Any]:
-    """Inputs, outputs and the facet of a task's runs.
-
-    :param database: the URL of the database of an output to PostgreSQL.
-    """
-    document = task_document([(run.record, None if run.lineage_lost else run.plan) for run in runs], database)
+def operator_lineage(runs: Iterable[Run]) -> OperatorLineage[Any, Any]:
+    """Inputs, outputs and the facet of a task's runs."""
+    document = task_document([(run.record, None if run.lineage_lost else run.plan) for run in runs])
     return OperatorLineage(
         inputs=[InputDataset(namespace=one["namespace"], name=one["name"], facets=_facets(one["facets"])) for one in document["inputs"]],
         outputs=[

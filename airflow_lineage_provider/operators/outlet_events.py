@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-def tell_outlets(outlets: Iterable[Any], runs: Iterable[Run], context: Mapping[str, Any], database: str | None) -> None:
+def tell_outlets(outlets: Iterable[Any], runs: Iterable[Run], context: Mapping[str, Any]) -> None:
     """Put ``lineage_run_id``, ``pipeline`` and ``rows`` into the event of each outlet that is an asset at the place which a run wrote.
 
     An outlet that is an alias stands for the places that no other outlet names: each becomes an asset of it. Of several runs that wrote to
@@ -23,7 +23,7 @@ def tell_outlets(outlets: Iterable[Any], runs: Iterable[Run], context: Mapping[s
     given = list(outlets)
     assets = {outlet.uri.rstrip("/"): outlet for outlet in given if isinstance(outlet, Asset)}
     aliases = [outlet for outlet in given if isinstance(outlet, AssetAlias)]
-    for uri, told in _written(runs, database).items() if assets or aliases else ():
+    for uri, told in _written(runs).items() if assets or aliases else ():
         if uri in assets:
             context["outlet_events"][assets[uri]].extra.update(told)
             continue
@@ -31,14 +31,14 @@ def tell_outlets(outlets: Iterable[Any], runs: Iterable[Run], context: Mapping[s
             _tell_alias(context["outlet_events"][alias], uri, told)
 
 
-def _written(runs: Iterable[Run], database: str | None) -> dict[str, dict[str, Any]]:
+def _written(runs: Iterable[Run]) -> dict[str, dict[str, Any]]:
     """What is told of each place that was written, by its URI."""
     from airflow_lineage_provider.render.openlineage import output_names
 
     found: dict[str, dict[str, Any]] = {}
     for run in runs:
         output = run.record.output
-        for namespace, name in () if output is None else output_names(output, database):
+        for namespace, name in () if output is None else output_names(output):
             found[asset_uri(namespace, name)] = {"lineage_run_id": run.id, "pipeline": run.summary.pipeline, "rows": run.summary.rows}
     return found
 

@@ -64,13 +64,18 @@ class RecordedInput:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedOutput:
-    """Where the result was written, without passwords, and which version of it that made."""
+    """Where the result was written, without passwords, and which version of it that made.
+
+    :ivar database: of a database's table the URL (``jdbc:…``), without a login; None where nobody knows it, and of runs of releases that
+        did not record it.
+    """
 
     kind: RecordedKind
     target: str
     format: str = "parquet"
     mode: str = "error"
     version: OutputVersion | None = None
+    database: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,52 +32,40 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.records.run import RecordedOutput, RunRecord
 
 NAMESPACE = "spark"
-"""That of tables which neither a path nor a URL names: those of Spark's catalog."""
+"""That of tables which neither a path nor a URL names: those of Spark's catalog, and of runs of releases that recorded no URL."""
 
 Dataset = dict[str, Any]
 Names = tuple[tuple[str, str], ...]
 
 
-def task_document(runs: Iterable[tuple[RunRecord, RecordedPlan | None]], database: str | None = None) -> dict[str, Any]:
-    """The document of a task: its runs with a result, and their plans where they have lineage.
-
-    :param database: the URL of the database of an output to PostgreSQL, which a record has without a host; its password is told nowhere.
-    """
+def task_document(runs: Iterable[tuple[RunRecord, RecordedPlan | None]]) -> dict[str, Any]:
+    """The document of a task: its runs with a result, and their plans where they have lineage."""
     inputs: dict[tuple[str, str], Dataset] = {}
     outputs: dict[tuple[str, str], Dataset] = {}
     told: list[dict[str, Any]] = []
     for record, plan in runs:
         for one in _inputs(record, plan) if plan is not None else _named_inputs(record):
             inputs.setdefault((one["namespace"], one["name"]), one)
-        names = () if record.output is None else output_names(record.output, database)
+        names = () if record.output is None else output_names(record.output)
         for namespace, name in names:
             outputs[namespace, name] = {"namespace": namespace, "name": name, **_output_facets(record, plan)}
         told.append(_run(record, names))
     return {"inputs": list(inputs.values()), "outputs": list(outputs.values()), "run": {"pipelineLineage": {"runs": told}}}
 
 
-def asked_document(record: RunRecord, database: str | None = None) -> dict[str, Any]:
+def asked_document(record: RunRecord) -> dict[str, Any]:
     """The run that a task asked about, as a RUN."""
-    return _run(record, () if record.output is None else output_names(record.output, database))
+    return _run(record, () if record.output is None else output_names(record.output))
 
 
-def output_names(output: RecordedOutput, database: str | None = None) -> Names:
+def output_names(output: RecordedOutput) -> Names:
     """Namespace and name of what was written."""
-    match output.kind:
-        case "path":
-            return dataset_names(Relation(name=output.target, kind="files", paths=(output.target,)), NAMESPACE)
-        case "postgres" if database is not None:
-            table = output.target if "." in output.target else f"public.{output.target}"
-            return dataset_names(
-                Relation(name=table, kind="jdbc", options=(("dbtable", table), ("url", _without_login(database)))), NAMESPACE
-            )
+    if output.kind == "path":
+        return dataset_names(Relation(name=output.target, kind="files", paths=(output.target,)), NAMESPACE)
+    if output.database is not None:
+        options = (("dbtable", output.target), ("url", output.database))
+        return dataset_names(Relation(name=output.target, kind="jdbc", options=options), NAMESPACE)
     return ((NAMESPACE, output.target),)
-
-
-def _without_login(url: str) -> str:
-    scheme, separator, rest = url.partition("://")
-    authority, slash, path = rest.partition("/")
-    return f"{scheme}{separator}{authority.rpartition('@')[2]}{slash}{path.partition('?')[0]}"
 
 
 def _inputs(record: RunRecord, plan: RecordedPlan) -> list[Dataset]:

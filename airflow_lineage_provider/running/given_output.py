@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_lineage_provider.records.run import RecordedOutput
 from airflow_lineage_provider.records.versions import OutputVersion, WrittenRows
 from airflow_lineage_provider.running.output import Written, not_known, written_files
-from airflow_lineage_provider.secrecy.urls import shown_place
+from airflow_lineage_provider.secrecy.urls import database_url, shown_place
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -68,7 +68,11 @@ class GivenOutput:
 
     def recorded(self, version: OutputVersion | None = None) -> RecordedOutput:
         """What is recorded with the run: never a password."""
-        return RecordedOutput(kind=self._given.kind, target=self.shown, format=self._given.format, mode=self._given.mode, version=version)
+        given = self._given
+        database = database_url(given.options["url"])[0] if "url" in given.options else None
+        return RecordedOutput(
+            kind=given.kind, target=self.shown, format=given.format, mode=given.mode, version=version, database=database or None
+        )
 
     def _described(self, frame: DataFrame) -> DataFrame:
         """The rows with what the program's columns say of themselves: a table keeps their comments, and the lengths of CHAR and VARCHAR."""

@@ -15,7 +15,7 @@ from airflow_lineage_provider.records.appends import KnownBy
 from airflow_lineage_provider.records.run import RecordedOutput
 from airflow_lineage_provider.records.versions import OutputVersion, UnknownVersion, WrittenRows
 from airflow_lineage_provider.secrecy import shown_text
-from airflow_lineage_provider.secrecy.urls import odd_store_url, shown_place
+from airflow_lineage_provider.secrecy.urls import database_url, odd_store_url, shown_place
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.typed_json import written
 from airflow_lineage_provider.words import OutputKind, OutputMode, check_word, words
@@ -266,7 +266,10 @@ class Output:
 
     def recorded(self, version: OutputVersion | None = None) -> RecordedOutput:
         """What is recorded with the run: never a password."""
-        return RecordedOutput(kind=self.kind, target=self.shown, format=self.format, mode=self.mode, version=version)
+        database = database_url(f"jdbc:postgresql://{self.url.partition('://')[2]}")[0] if self.url else None
+        return RecordedOutput(
+            kind=self.kind, target=self.shown, format=self.format, mode=self.mode, version=version, database=database or None
+        )
 
     def describe(self) -> dict[str, str]:
         """The same as JSON has it, for those who only tell where the result goes."""

@@ -66,13 +66,13 @@ def test_an_outlet_is_told_which_run_made_it() -> None:
     runs = [
         run("first", RecordedOutput(kind="path", target="/data/judged")),
         run("last", RecordedOutput(kind="path", target="file:/data/judged")),
-        run("database", RecordedOutput(kind="postgres", target="judged")),
+        run("database", RecordedOutput(kind="postgres", target="judged", database="jdbc:postgresql://db:5432/bank")),
         run("nothing", None),
     ]
     events = OutletEventAccessors()
     for asset in (files, table, other):
         events[asset].extra = {"own": 1}
-    tell_outlets([files, table, other, AssetAlias("a")], runs, {"outlet_events": events}, "postgresql://me:pw@db:5432/bank")
+    tell_outlets([files, table, other, AssetAlias("a")], runs, {"outlet_events": events})
     assert [events[asset].extra for asset in (files, table, other)] == [
         {"own": 1, "lineage_run_id": "id of last", "pipeline": "last", "rows": 4},
         {"own": 1, "lineage_run_id": "id of database", "pipeline": "database", "rows": 8},
@@ -89,7 +89,7 @@ def test_an_alias_stands_for_the_places_that_no_other_outlet_names() -> None:
     events = OutletEventAccessors()
     events[alias].add(Asset("file:///data/own"), extra={"own": 1})
     runs = [run("first", "/data/judged"), run("own", "/data/own"), run("named", "/data/named"), run("last", "/data/judged")]
-    tell_outlets([named, alias, other], runs, {"outlet_events": events}, None)
+    tell_outlets([named, alias, other], runs, {"outlet_events": events})
     told = {name: {"lineage_run_id": f"id of {name}", "pipeline": name, "rows": 7} for name in ("last", "own", "named")}
     assert events[named].extra == told["named"]
     assert {one.dest_asset_key.uri: one.extra for one in events[alias].asset_alias_events} == {
@@ -104,6 +104,6 @@ def test_a_place_that_can_be_no_asset_fails_no_task(caplog: pytest.LogCaptureFix
     output = RecordedOutput(kind="path", target=f"/data/{'x' * 2_000}")
     run: Any = SimpleNamespace(id="1", record=SimpleNamespace(output=output), summary=SimpleNamespace(pipeline="p", rows=1))
     events, alias = OutletEventAccessors(), AssetAlias("judged")
-    tell_outlets([alias], [run], {"outlet_events": events}, None)
+    tell_outlets([alias], [run], {"outlet_events": events})
     assert events[alias].asset_alias_events == []
     assert "no asset of an alias" in caplog.text

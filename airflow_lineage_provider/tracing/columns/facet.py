@@ -25,6 +25,9 @@ PRODUCER = f"pkg:pypi/airflow-provider-lineage@{__version__}"
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}
 _DATABASES = {"postgresql": "postgres"}
 _BUCKETS = ("s3", "gs")
+# What a URL, or the name of a table, may leave out, and a name may not.
+_PORTS = {"postgres": 5432, "mysql": 3306}
+_SCHEMAS = {"postgres": "public"}
 
 
 def column_lineage_facet(lineage: ColumnLineage, namespace: str) -> dict[str, Any]:
@@ -79,9 +82,13 @@ def _of_path(path: str) -> tuple[str, str]:
 
 def _of_database(options: Mapping[str, str]) -> tuple[str, str]:
     parts = urlsplit(options["url"].removeprefix("jdbc:"))
+    scheme, table = _DATABASES.get(parts.scheme, parts.scheme), options["dbtable"]
+    if scheme in _SCHEMAS and re.fullmatch(r"\w+", table):
+        table = f"{_SCHEMAS[scheme]}.{table}"
     database = parts.path.strip("/")
-    name = f"{database}.{options['dbtable']}" if database else options["dbtable"]
-    return f"{_DATABASES.get(parts.scheme, parts.scheme)}://{parts.netloc}", name
+    has_port = re.search(r":\d+$", parts.netloc) is not None
+    place = f"{parts.netloc}:{_PORTS[scheme]}" if scheme in _PORTS and parts.netloc and not has_port else parts.netloc
+    return f"{scheme}://{place}", f"{database}.{table}" if database else table
 
 
 def _unquoted(table: str) -> str:
