@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.sources.files import CannotReadHere
+from airflow_lineage_provider.sources.given_functions import give
 
 if TYPE_CHECKING:
     import duckdb
@@ -109,6 +110,7 @@ def _made(paths: frozenset[str], may_skip: bool) -> duckdb.DuckDBPyConnection:
     import duckdb
 
     made = duckdb.connect(":memory:", config={**_CONFIG, "threads": min(_THREADS, os.cpu_count() or 1)})
+    give(made)
     _lock(made, paths, may_skip)
     return made
 

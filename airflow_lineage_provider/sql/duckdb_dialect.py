@@ -8,11 +8,13 @@ from typing import ClassVar
 from sqlglot import exp
 
 from airflow_lineage_provider.plan.datatypes import ScalarType
-from airflow_lineage_provider.plan.expressions import Cast, Literal
+from airflow_lineage_provider.plan.expressions import Cast, Expression, GetItem, Literal
 from airflow_lineage_provider.sql import nodes
+from airflow_lineage_provider.sql.duckdb_casts import is_whole, whole
 from airflow_lineage_provider.sql.duckdb_functions import DUCKDB_FUNCTIONS
 from airflow_lineage_provider.sql.duckdb_literals import duckdb_literal
 from airflow_lineage_provider.sql.duckdb_numbers import cut, is_cut
+from airflow_lineage_provider.sql.duckdb_parts import item_of
 from airflow_lineage_provider.sql.duckdb_times import cast_of_times, is_of_times
 from airflow_lineage_provider.sql.duckdb_writing import Writer
 from airflow_lineage_provider.sql.names import Dialect
@@ -29,6 +31,9 @@ class DuckDbDialect(PortableDialect):
     integral_quotient: ClassVar[str] = "DIVIDE"
     functions: ClassVar[Mapping[str, Writer]] = DUCKDB_FUNCTIONS
 
+    def write(self, expression: Expression, scope: Scope, compared: bool = False) -> exp.Expr:
+        return item_of(self, expression, scope) if isinstance(expression, GetItem) else super().write(expression, scope, compared)
+
     def literal(self, literal: Literal, compared: bool = False) -> exp.Expr:
         return duckdb_literal(literal)
 
@@ -38,6 +43,8 @@ class DuckDbDialect(PortableDialect):
     def cast(self, expression: Cast, scope: Scope) -> exp.Expr:
         if is_of_times(expression):
             return cast_of_times(self, expression, scope)
+        if is_whole(expression):
+            return whole(self, expression, scope)
         return cut(self, expression, scope) if is_cut(expression) else super().cast(expression, scope)
 
     def by_bytes(self, node: exp.Expr) -> exp.Expr:

@@ -13,7 +13,9 @@ from sqlglot import exp
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan.text import expression_text
 from airflow_lineage_provider.sql import nodes
+from airflow_lineage_provider.sql.duckdb_given import GIVEN_FUNCTIONS
 from airflow_lineage_provider.sql.duckdb_numbers import NUMBER_FUNCTIONS
+from airflow_lineage_provider.sql.duckdb_parts import PART_FUNCTIONS
 from airflow_lineage_provider.sql.duckdb_patterns import PATTERN_FUNCTIONS
 from airflow_lineage_provider.sql.duckdb_texts import TEXT_FUNCTIONS
 from airflow_lineage_provider.sql.duckdb_times import TIME_FUNCTIONS, months_later
@@ -53,8 +55,10 @@ def _sum(writer: PortableWriter, call: e.Call, scope: Scope) -> exp.Expr:
 
 DUCKDB_FUNCTIONS: Mapping[str, Writer] = {
     **TEXT_FUNCTIONS,
+    **PART_FUNCTIONS,
     **PATTERN_FUNCTIONS,
     **NUMBER_FUNCTIONS,
+    **GIVEN_FUNCTIONS,
     **TIME_FUNCTIONS,
     "greatest": _extreme("GREATEST"),
     "least": _extreme("LEAST"),

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _BINARY: dict[str, type[exp.Binary]] = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul}
 _LARGE = 2**62
+_EXACT = 2**53
+_EXPONENTS = frozenset({1, 2, 3, 4})
 _WHOLE = frozenset({"tinyint", "smallint", "int", "bigint"})
 
 
@@ -106,6 +108,33 @@ def _quotient(writer: PortableWriter, call: e.Call, scope: Scope) -> exp.Expr:
     return nodes.binary(exp.Div, left, right)
 
 
+def _power(writer: PortableWriter, call: e.Call, scope: Scope) -> exp.Expr:
+    """Of a whole number to a small whole one, as a product without a rounding: such a power Java's ``StrictMath.pow`` has exactly."""
+    number, exponent = call.arguments
+    given = exponent.child if isinstance(exponent, e.Cast) else exponent
+    times = float(given.value) if isinstance(given, e.Literal) and given.value is not None else 0
+    if number.type != "double" or times not in _EXPONENTS:
+        raise problem(call, "a power means the same there to 1, 2, 3 or 4 alone")
+    base = writer.write(number, scope)
+    product = base
+    for _ in range(int(times) - 1):
+        product = nodes.binary(exp.Mul, product, base.copy())
+    is_whole = nodes.binary(exp.EQ, nodes.function("TRUNC", [base.copy()]), base.copy())
+    small = nodes.binary(exp.LTE, nodes.function("ABS", [product.copy()]), exp.Literal.number(_EXACT))
+    return known_to_be(
+        exp.And(this=is_whole, expression=small), product, nodes.cast(base.copy(), "VARCHAR"), "no small whole number: ", "DOUBLE"
+    )
+
+
+def _sign(writer: PortableWriter, call: e.Call, scope: Scope) -> exp.Expr:
+    """1 or -1; of zeros and NaN themselves."""
+    (number,) = arguments_of(writer, call, scope, "double")
+    zero, one = (nodes.cast(exp.Literal.number(n), "DOUBLE") for n in (0, 1))
+    itself = [nodes.is_null(number), nodes.function("ISNAN", [number.copy()]), nodes.binary(exp.EQ, number.copy(), zero)]
+    positive = nodes.binary(exp.GT, number.copy(), zero.copy())
+    return nodes.case([nodes.connected(exp.Or, itself), number.copy(), positive, one, exp.Neg(this=one.copy())])
+
+
 NUMBER_FUNCTIONS: Mapping[str, Writer] = {
     "abs": _absolute,
     "isnan": _is_nan,
@@ -116,4 +145,6 @@ NUMBER_FUNCTIONS: Mapping[str, Writer] = {
     **dict.fromkeys(("ceil", "ceiling"), _rounded("CEIL")),
     "pmod": _positive_remainder,
     "sqrt": _root,
+    **dict.fromkeys(("pow", "power"), _power),
+    **dict.fromkeys(("sign", "signum"), _sign),
 }

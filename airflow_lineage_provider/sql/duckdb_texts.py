@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.sql import nodes
-from airflow_lineage_provider.sql.duckdb_writing import Writer, arguments_of, constant_number, constant_text, known_to_be, problem
+from airflow_lineage_provider.sql.duckdb_writing import Writer, arguments_of, constant_number, constant_text, of_ascii, problem
 from airflow_lineage_provider.sql.nodes import Scope
 
 if TYPE_CHECKING:
@@ -35,8 +35,7 @@ def _changed_case(name: str) -> Writer:
 
     def write(writer: PortableWriter, call: e.Call, scope: Scope) -> exp.Expr:
         (text,) = arguments_of(writer, call, scope, "string")
-        is_ascii = nodes.binary(exp.EQ, nodes.function("STRLEN", [text]), nodes.function("LENGTH", [text.copy()]))
-        return known_to_be(is_ascii, nodes.function(name, [text.copy()]), text, "not in ASCII: ")
+        return of_ascii(text, nodes.function(name, [text.copy()]))
 
     return write
 

@@ -186,6 +186,21 @@ def _last_day(writer: PortableWriter, call: e.Call, scope: Scope) -> exp.Expr:
     return nodes.function("LAST_DAY", arguments_of(writer, call, scope, "date"))
 
 
+_WEEKDAYS = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY")
+
+
+def _next_day(writer: PortableWriter, call: e.Call, scope: Scope) -> exp.Expr:
+    """The first date after one that is such a day of the week."""
+    date, named = call.arguments
+    known = [n for n, day in enumerate(_WEEKDAYS) if (constant_text(named) or "").upper() in (day, day[:3], day[:2])]
+    if date.type != "date" or not known:
+        raise problem(call, "next_day means the same there for a date and a constant day of the week alone")
+    node = writer.write(date, scope)
+    past = nodes.binary(exp.Sub, exp.Literal.number(known[0] + 14), nodes.function("ISODOW", [node.copy()]))
+    days = nodes.binary(exp.Add, nodes.function("MOD", [past, exp.Literal.number(7)]), exp.Literal.number(1))
+    return nodes.cast(nodes.binary(exp.Add, node, nodes.cast(days, "INTEGER")), "DATE")
+
+
 def months_later(writer: PortableWriter, call: e.Call, scope: Scope) -> exp.Expr:
     """The same day of another month, or its last: ``add_months``, and a date with an interval.
 
@@ -249,6 +264,7 @@ TIME_FUNCTIONS: Mapping[str, Writer] = {
     "date_trunc": _truncated_moment,
     "to_date": _date,
     "last_day": _last_day,
+    "next_day": _next_day,
     "add_months": months_later,
     "weekday": _part_of_date("ISODOW", -1),
     "dayname": _name("DAYNAME"),

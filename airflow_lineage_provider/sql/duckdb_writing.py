@@ -46,6 +46,12 @@ def constant_number(expression: e.Expression) -> int | None:
     return constant_whole(given)
 
 
+def of_ascii(text: exp.Expr, value: exp.Expr) -> exp.Expr:
+    """A text made of ``text`` that is the same where that is ASCII; else the query fails."""
+    is_ascii = nodes.binary(exp.EQ, nodes.function("STRLEN", [text]), nodes.function("LENGTH", [text.copy()]))
+    return known_to_be(is_ascii, value, text, "not in ASCII: ")
+
+
 def known_to_be(condition: exp.Expr, value: exp.Expr, of: exp.Expr, told: str, kind: str = "VARCHAR") -> exp.Expr:
     """A value (of a type of DuckDB's) that is the same on this condition, or where it is made of NULL; else the query fails, and says for
     what text ``of``."""

@@ -127,7 +127,8 @@ def test_stored_rows_and_files_in_one_query(lineage: Lineage, store: Store, spar
 
 
 COMPUTED = """SELECT upper(trim(name)) AS u, length(name) AS l, substring(name, 1, 1) || '.' AS i, year(born) AS y, trunc(born, 'MM') AS m,
-    rate * 2 + 1 AS r, rate / 4 AS q, greatest(lower(name), 'b') AS g, count(*) AS n
+    rate * 2 + 1 AS r, rate / 4 AS q, greatest(lower(name), 'b') AS g, pmod(hash(name, born, rate), 1000) AS h,
+    round(rate / 3.0D, 2) AS t, split(name, 'nn')[0] AS s, initcap(name) AS c, TRY_CAST(name AS int) AS o, count(*) AS n
   FROM computed
   WHERE contains(name, 'a') AND abs(id) < 100 AND date_add(born, 1) > DATE '1999-01-01' AND datediff(DATE '2030-01-01', born) > 0
   GROUP BY ALL"""

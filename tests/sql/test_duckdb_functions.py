@@ -318,7 +318,6 @@ REFUSED: list[e.Expression] = [
     e.Cast(child=text("2024-1-1"), type="timestamp_ntz"),
     e.Cast(child=text("2024-02-30"), type="timestamp_ntz"),
     e.Cast(child=A["timestamp"], type="date", safe=True),
-    e.Cast(child=A["double"], type="int", safe=True),
     call("add_months", A["date"], A["int"], kind="date"),
     call("+", A["date"], literal("INTERVAL '1' DAY", "interval day"), kind="date"),
     call("left", A["string"], literal(-1, "int"), kind="string"),
