@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-TAB = Path(__file__).resolve().parents[2] / "airflow_lineage_provider" / "web" / "built"
+_WEB = Path(__file__).resolve().parents[2] / "airflow_lineage_provider" / "web"
+TAB = _WEB / "built"
+AXE = _WEB / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
 
 
 def large(runs: int) -> dict[str, Any]:

@@ -24,10 +24,7 @@ from tests.chromium import SHOTS, needs_chromium, started
 from tests.deriving import kept_examples
 from tests.in_turn import EVERY
 from tests.web.conftest import Flights
-from tests.web.front_end import TAB, large
-
-ROOT = Path(__file__).resolve().parents[2]
-AXE = ROOT / "airflow_lineage_provider" / "web" / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
+from tests.web.front_end import AXE, TAB, large
 
 pytestmark = [
     needs_chromium,

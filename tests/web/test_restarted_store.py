@@ -1,4 +1,4 @@
-"""A store whose server was restarted behind the API: every connection that was kept is gone, and the next question is answered all the same."""
+"""A store whose server was restarted behind the API: every kept connection is gone, and the next question is answered all the same."""
 
 from __future__ import annotations
 
