@@ -107,3 +107,27 @@ print([name for name in ("pyspark", "psycopg2", "adbc_driver_postgresql", "shap"
 """
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip().splitlines()[-1] == "[]"
+
+
+def test_only_the_import_changes() -> None:
+    """Airflow's own operators are what ours are, but for the one that calls a function with a session: ours takes each of its arguments."""
+    import inspect
+
+    from airflow.providers.apache.spark.operators.spark_pyspark import PySparkOperator
+    from airflow.providers.apache.spark.operators.spark_sql import SparkSqlOperator
+    from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+    from airflow.providers.standard.operators.python import PythonOperator
+
+    from airflow_lineage_provider.operators.lineage_pyspark import LineagePySparkOperator
+    from airflow_lineage_provider.operators.lineage_spark_sql import LineageSparkSqlOperator
+    from airflow_lineage_provider.operators.lineage_spark_submit import LineageSparkSubmitOperator
+
+    assert issubclass(LineageSparkSqlOperator, SparkSqlOperator)
+    assert issubclass(LineageSparkSubmitOperator, SparkSubmitOperator)
+    assert issubclass(LineagePySparkOperator, PythonOperator)
+
+    def arguments(kind: type) -> set[str]:
+        own = [vars(one)["__init__"] for one in kind.__mro__ if "__init__" in vars(one) and one is not object]
+        return {name for made in own for name in inspect.signature(inspect.unwrap(made)).parameters}
+
+    assert arguments(PySparkOperator) <= arguments(LineagePySparkOperator)
