@@ -33,10 +33,11 @@ _KINDS = {
 }
 
 
-def scan(paths: Iterable[Path]) -> str:
-    """Files in FROM, with the position of each row."""
+def scan(paths: Iterable[Path], *, with_path: bool = False) -> str:
+    """Files in FROM, with the position of each row; ``with_path``: and with its file (``filename``)."""
     listed = ", ".join(text(str(path)) for path in paths)
-    return f"read_parquet([{listed}], {POSITION} = true, hive_partitioning = false, union_by_name = false, binary_as_string = false)"
+    more = f"{POSITION} = true, filename = {'true' if with_path else 'false'}"
+    return f"read_parquet([{listed}], {more}, hive_partitioning = false, union_by_name = false, binary_as_string = false)"
 
 
 def file_problem(file: pq.ParquetFile, path: Path) -> str:

@@ -22,8 +22,9 @@ from airflow_lineage_provider.sql.types import FLOATS, duckdb_type
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-# Each is a scan of its own, with its own types.
-MOST_FILES = 1000
+MOST_FILES = 20_000
+# Files of one form are a scan of their own, with its own types.
+MOST_FORMS = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +52,13 @@ def duckdb_source(
         raise CannotReadHere(f"the rows of {source.relation.name} are told apart by {identity.kind.replace('_', ' ')}")
     reader = _Writer(source, identity, columns, settings)
     paths = {file_hash: _path(source, recorded) for file_hash, recorded in sorted(files.items())}
-    query = "\nUNION ALL\n".join(reader.query(int(file_hash), path) for file_hash, path in paths.items())
+    alike: dict[_Form, list[_File]] = {}
+    for file_hash, path in paths.items():
+        form, file = reader.read(int(file_hash), path)
+        alike.setdefault(form, []).append(file)
+    if len(alike) > MOST_FORMS:
+        raise CannotReadHere(f"the files of {source.relation.name} have {len(alike):,} different forms; DuckDB is asked for {MOST_FORMS:,}")
+    query = "\nUNION ALL\n".join(reader.query(form, found) for form, found in alike.items())
     return DuckDbSource(query=query, paths=tuple(paths.values()))
 
 
@@ -62,11 +69,30 @@ def _path(source: Source, recorded: str) -> Path:
         raise CannotReadHere(str(problem)) from problem
 
 
+@dataclass(frozen=True)
+class _Form:
+    """What files have alike that one scan reads: all that their footers say of their columns, and how the columns asked for are read."""
+
+    schema: str
+    own: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file with what its rows have in common: its hash, and its partition's values (by column), as SQL."""
+
+    path: Path
+    common: tuple[tuple[str, str], ...]
+
+
+_UNKNOWN = "ERROR('rows of a file that was not asked for')"
+
+
 class _Writer:
-    """Writes the query over each file of a source."""
+    """Writes the queries over the files of a source."""
 
     def __init__(self, source: Source, identity: SourceIdentity, columns: Sequence[str], settings: Mapping[str, str]) -> None:
-        self.identity = identity
+        self.hashed, self.position = (column.name for column in identity.columns)
         typed = dict(zip(source.columns, source.output, strict=False))
         own = [one for one in columns if one in typed]
         if len({one.casefold() for one in columns}) < len(columns):
@@ -78,19 +104,37 @@ class _Writer:
         self.in_files = without_partitions(self.source)
         self.footers = Footers(self.in_files, settings)
 
-    def query(self, file_hash: int, path: Path) -> str:
+    def read(self, file_hash: int, path: Path) -> tuple[_Form, _File]:
+        """What a file's footer, and the names of its folders, say."""
         try:
             with opened(self.source, path) as file:
-                found = self._columns(file, path)
+                found, schema = self._columns(file, path), str(file.schema).partition("\n")[2]
         except SourceUnavailable as problem:
             raise CannotReadHere(str(problem)) from problem
         partition = partition_of(self.source, path)
-        hashed, position = (column.name for column in self.identity.columns)
-        keys = {hashed: f"CAST('{file_hash}' AS BIGINT)", position: POSITION}
-        own = {one: _value(column, self.types[one]) for one, column in zip(self.in_files.columns, found, strict=True)}
-        own |= {one: partition.sql(one, self.types[one]) for one in self.asked if one in partition}
-        listed = ", ".join(f"{(keys | own)[one]} AS {name(one)}" for one in self.columns)
-        return f"SELECT {listed} FROM {scan([path])}"
+        own = tuple((one, _value(column, self.types[one])) for one, column in zip(self.in_files.columns, found, strict=True))
+        common = {self.hashed: f"CAST('{file_hash}' AS BIGINT)"}
+        common |= {one: partition.sql(one, self.types[one]) for one in self.asked if one in partition}
+        return _Form(schema, own), _File(path, tuple(common.items()))
+
+    def query(self, form: _Form, files: Sequence[_File]) -> str:
+        """The rows of files of one form: of several, what the rows of each have in common is looked up by its path."""
+        scanned = scan((file.path for file in files), with_path=len(files) > 1)
+        known = dict(form.own) | {self.position: f"f.{POSITION}"}
+        if len(files) == 1:
+            known |= dict(files[0].common)
+            return f"SELECT {self._listed(known)} FROM {scanned} AS f"
+        names = [f"c{number}" for number in range(len(files[0].common))]
+        # A row of which nothing is known is an error: it must not be left out.
+        known |= {
+            one: f"CASE WHEN n.path IS NULL THEN {_UNKNOWN} ELSE n.{at} END" for (one, _), at in zip(files[0].common, names, strict=True)
+        }
+        rows = ", ".join(f"({text(str(file.path))}, {', '.join(value for _, value in file.common)})" for file in files)
+        looked_up = f"(VALUES {rows}) AS n (path, {', '.join(names)})"
+        return f"SELECT {self._listed(known)} FROM {scanned} AS f LEFT JOIN {looked_up} ON f.filename = n.path"
+
+    def _listed(self, known: Mapping[str, str]) -> str:
+        return ", ".join(f"{known[one]} AS {name(one)}" for one in self.columns)
 
     def _columns(self, file: pq.ParquetFile, path: Path) -> list[FileColumn]:
         found, calendar = self.footers.columns(file), self.footers.calendars(file)
@@ -109,7 +153,7 @@ def _value(column: FileColumn, kind: str) -> str:
     Spark skips rows by a file's statistics and dictionaries, which have their own idea of both: it does not find NaN where x > 5 or x <> 5
     is asked for. What the run read by such a condition only Spark tells.
     """
-    value = f"CAST({name(column.name)} AS {kind})"
+    value = f"CAST(f.{name(column.name)} AS {kind})"
     if getattr(column.type, "name", "") not in FLOATS:
         return value
     odd = f"ISNAN({value}) OR ({value} = 0 AND SIGNBIT({value}))"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import shutil
 import sys
 from collections.abc import Callable
 from decimal import Decimal
@@ -254,3 +255,18 @@ def test_a_row_and_its_engine_are_shown(lineage: Lineage, store: Store, folder: 
     (query,) = (one for one in found.queries if one.engine == "duckdb")
     assert "FROM" in query.sql
     assert "players" in query.sql
+
+
+def test_more_than_a_thousand_files(lineage: Lineage, store: Store, folder: Path) -> None:
+    """Told by one digest of them all: still as they were, they are read in one scan."""
+    (part,) = (folder / "players").glob("part-1*")
+    for number in range(2, 1_002):
+        shutil.copyfile(part, folder / "players" / f"part-{number}.parquet")
+    run = lineage.run(over(folder, "SELECT team, count(*) AS n FROM players GROUP BY team"), name="engines")
+    again = Lineage(store=store).get_run(run.id)
+    found = again.explain("team = 'a'", save=False)
+    assert "spark" not in engines(found)
+    assert ids(found) == [1, *[6] * 1_001]
+    shutil.copyfile(folder / "players" / "part-0.parquet", folder / "players" / "part-7.parquet")
+    with pytest.raises(SparkRequired):
+        again.explain("team = 'a'", save=False)

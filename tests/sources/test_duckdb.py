@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from airflow_lineage_provider.plan.lineage_keys import KeyColumn, SourceIdentity
 from airflow_lineage_provider.plan.operators import Source
 from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.sources import duckdb_rows
+from airflow_lineage_provider.sources import duckdb_source as of_duckdb
 from airflow_lineage_provider.sources.duckdb_connection import _kept, connected, name, text
 from airflow_lineage_provider.sources.duckdb_query import fetched
 from airflow_lineage_provider.sources.duckdb_source import duckdb_source
@@ -312,3 +314,48 @@ class TestRows:
         broken = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(b"\x00\x00\x00\x00\x02\x00\x00\x00"), pa.py_buffer(b"\xff\xfe")])
         found = self.read(written(tmp_path, pa.table({"x": broken})), [0], x="string")
         assert found.column(2)[0].as_buffer().to_pybytes() == b"\xff\xfe"
+
+
+class TestManyFiles:
+    def test_files_of_one_form_are_one_scan(self, tmp_path: Path) -> None:
+        """More than a thousand files, most of them alike: each row has the hash of its own file, and its partition's values."""
+        expected, files = set(), {}
+        wide, narrow = pa.table({"x": [1, 2], "s": ["a", None]}), pa.table({"s": ["b"], "X": pa.array([7], pa.int32())})
+        for form, table in {"w": wide, "n": narrow}.items():
+            written(tmp_path, table, f"{form}.parquet")
+        for number in range(1_010):
+            kind = "n" if number % 100 == 50 else "w"
+            folder = tmp_path / f"p={number % 7}'"
+            folder.mkdir(exist_ok=True)
+            files[str(number - 500)] = str(folder / f"{number} é'.parquet")
+            (folder / f"{number} é'.parquet").write_bytes((tmp_path / f"{kind}.parquet").read_bytes())
+            rows = [(7, "b")] if kind == "n" else [(1, "a"), (2, None)]
+            expected |= {(number - 500, at, f"{number % 7}'", x, s) for at, (x, s) in enumerate(rows)}
+        leaf = source(x="bigint", s="string", p="string")
+        leaf = replace(leaf, relation=replace(leaf.relation, partition_columns=("p",)))
+        read = duckdb_source(leaf, KEY, ["file", "position", "p", "x", "s"], files, TODAYS)
+        assert read.query.count("UNION ALL") == 1
+        found = fetched("SELECT * FROM t", views={"t": read.query}, tables={}, paths=read.paths).to_pylist()
+        assert len(found) == len(expected)
+        assert {tuple(row.values()) for row in found} == expected
+        without_keys = duckdb_source(leaf, KEY, ["x"], files, TODAYS)
+        count = fetched("SELECT count(*) AS n, sum(x) AS x FROM t", views={"t": without_keys.query}, tables={}, paths=without_keys.paths)
+        assert count.to_pylist() == [{"n": len(expected), "x": sum(row[3] for row in expected)}]
+
+    def test_bounds(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        files = {str(n): str(written(tmp_path, pa.table({"x": [1], f"y{n}": [n]}), f"{n}.parquet")) for n in range(3)}
+        assert duckdb_source(source(x="bigint"), KEY, ["x"], files, TODAYS).query.count("UNION ALL") == 2
+        monkeypatch.setattr(of_duckdb, "MOST_FORMS", 2)
+        with pytest.raises(CannotReadHere, match="t have 3 different forms; DuckDB is asked for 2"):
+            duckdb_source(source(x="bigint"), KEY, ["x"], files, TODAYS)
+        monkeypatch.setattr(of_duckdb, "MOST_FILES", 2)
+        with pytest.raises(CannotReadHere, match="t has 3 files; DuckDB is asked for 1 to 2"):
+            duckdb_source(source(x="bigint"), KEY, ["x"], files, TODAYS)
+
+    def test_a_file_that_changes_its_form_is_no_wrong_answer(self, tmp_path: Path) -> None:
+        """Between the look at its footer and the query."""
+        files = {str(n): str(written(tmp_path, pa.table({"x": [n, n]}), f"{n}.parquet")) for n in range(2)}
+        read = duckdb_source(source(x="bigint"), KEY, ["x", "file"], files, TODAYS)
+        written(tmp_path, pa.table({"x": ["one"]}), "1.parquet")
+        with pytest.raises(CannotReadHere):
+            fetched("SELECT * FROM t", views={"t": read.query}, tables={}, paths=read.paths)
