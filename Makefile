@@ -74,7 +74,7 @@ docs: setup ## Draw the picture of the architecture anew, from the imports
 faults: export WEB_SHOTS ?= $(CURDIR)/build/shots
 faults: setup ## Kill and clear tasks, and the triggerer, of a whole Airflow, run one DAG twice at once, and FAULTS_RUNS (100) times in a row; and click through it in a browser: minutes
 	@.ci/browser
-	FAULTS=1 FAULTS_RUNS=$${FAULTS_RUNS:-100} .venv/bin/pytest tests/airflow/test_standing.py tests/airflow/test_standing_triggerer.py tests/web/test_whole.py
+	FAULTS=1 FAULTS_RUNS=$${FAULTS_RUNS:-100} .venv/bin/pytest tests/airflow/test_standing.py tests/airflow/test_standing_submitted.py tests/airflow/test_standing_triggerer.py tests/web/test_whole.py
 
 bench: setup ## Measure what the product costs and gains on this machine (BENCH="--size full --only loading"): bench/results.json, report.html
 	.venv/bin/python -m tests.bench $(BENCH)

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
-from asgiref.sync import sync_to_async
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.hooks.elsewhere import Elsewhere
@@ -50,7 +49,8 @@ class ApplicationTrigger(BaseTrigger):
         failures = 0
         while True:
             try:
-                state = await sync_to_async(self._state, thread_sensitive=False)()
+                # (asgiref's sync_to_async would lose why it is cancelled, by which Airflow knows that it has to call `on_kill`.)
+                state = await asyncio.to_thread(self._state)
                 failures = 0
             except Exception as problem:
                 failures += 1
@@ -70,7 +70,7 @@ class ApplicationTrigger(BaseTrigger):
 
         Where a triggerer ends it is not: the next one waits for it.
         """
-        await sync_to_async(self._end, thread_sensitive=False)()
+        await asyncio.to_thread(self._end)
 
     def _state(self) -> tuple[str, bool] | None:
         """How the application ended; None while it goes on."""

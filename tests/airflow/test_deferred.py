@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -103,7 +104,6 @@ def test_it_ends_the_application_for_who_kills_the_task_and_for_nobody_else(monk
 
 def test_the_loop_waits_for_no_answer_of_the_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other triggers go on while one status is asked for."""
-    import threading
 
     asked, told = threading.Event(), threading.Event()
 
@@ -128,6 +128,33 @@ def test_the_loop_waits_for_no_answer_of_the_cluster(monkeypatch: pytest.MonkeyP
         return found
 
     assert asyncio.run(both()) == ["SUCCEEDED"]
+
+
+def test_who_cancels_it_while_the_cluster_is_asked_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the message that Airflow cancels it with: without it the application would not be ended."""
+    asking, answer = threading.Event(), threading.Event()
+
+    class Slow(Cluster):
+        def status(self, application: str) -> str:
+            asking.set()
+            answer.wait(30)
+            return "RUNNING"
+
+    monkeypatch.setattr(ApplicationTrigger, "_elsewhere", lambda _: Slow())
+
+    async def cancelled() -> tuple[Any, ...]:
+        waiting = asyncio.ensure_future(anext(ApplicationTrigger("spark", SUBMITTED, 0.0).run()))
+        while not asking.is_set():
+            await asyncio.sleep(0.01)
+        waiting.cancel("by a user")
+        asyncio.get_running_loop().call_later(0.1, answer.set)
+        try:
+            await waiting
+        except asyncio.CancelledError as told:
+            return told.args
+        return ()
+
+    assert asyncio.run(cancelled()) == ("by a user",)
 
 
 # --- what a task does ----------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.store import Store
-from tests.airflow.resource_manager import applications, resource_manager, submit_command
+from tests.airflow.resource_manager import applications, resource_manager, state, submit_command
 from tests.airflow.standing import WITH_TRIGGERER, Standing, standing, until
 
 pytestmark = [
@@ -68,3 +68,32 @@ def test_a_triggerer_that_is_killed_costs_nothing(airflow: Standing, store: Stor
     assert isinstance(found, Explanation)
     assert [row["id"] for one in found.sources.values() for row in one.rows.to_pylist()] == [7]
     assert found.guarantee.level == "exact"
+
+
+def waited_for(airflow: Standing, dag_run: str) -> None:
+    """Until a triggerer waits: a task that is marked between its deferral and that has told nobody."""
+    until(lambda: task_is(airflow, dag_run) == "deferred")
+    logs = airflow.home / "logs" / "dag_id=deferred" / f"run_id={dag_run}"
+    until(lambda: any("starting" in one.read_text() for one in logs.rglob("*trigger*.log")))
+
+
+def test_what_is_marked_or_cleared_while_it_waits_ends_its_application(airflow: Standing, store: Store, cluster: Path, run: Run) -> None:
+    """And keeps no answer; the next try asks anew."""
+    before = len(applications(cluster))
+    (cluster / "held").touch()
+    airflow.trigger("deferred", "marked", run=run.id, target="id = 5")
+    waited_for(airflow, "marked")
+    airflow.asked("PATCH", "/dags/deferred/dagRuns/marked/taskInstances/derive", {"new_state": "failed"})
+    until(lambda: state(cluster, applications(cluster)[-1])["state"] == "KILLED")
+    assert airflow.ended("deferred", "marked") == "failed"
+    airflow.trigger("deferred", "cleared", run=run.id, target="id = 6")
+    waited_for(airflow, "cleared")
+    (_, waited) = applications(cluster)[before:]
+    body = {"dry_run": False, "dag_run_id": "cleared", "task_ids": ["derive"], "only_failed": False}
+    airflow.asked("POST", "/dags/deferred/clearTaskInstances", body)
+    until(lambda: state(cluster, waited)["state"] == "KILLED")
+    (cluster / "held").unlink()
+    assert airflow.ended("deferred", "cleared", 600) == "success"
+    assert len(applications(cluster)) == before + 3
+    by_dag_run = [(one.airflow or {}).get("run_id") for one in store.derivations(run.id)]
+    assert (by_dag_run.count("marked"), by_dag_run.count("cleared")) == (0, 1)

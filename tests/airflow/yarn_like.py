@@ -17,6 +17,8 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
+_DRIVER = 'while [ -e "$HELD" ]; do sleep 0.2; done; "$@"; echo $? > "$ENDED.part"; mv "$ENDED.part" "$ENDED"'
+"""The driver starts when nothing holds it: the cluster may have no room for it yet."""
 DETACHED = "spark.yarn.submit.waitAppCompletion=false"
 
 
@@ -55,8 +57,9 @@ def detached(command: list[str], container: Path, variables: dict[str, str], app
     ended = HERE / f"{application}.ended"
     with (HERE / f"{application}.log").open("w") as log:
         process = subprocess.Popen(
-            ["sh", "-c", '"$@"; echo $? > "$ENDED.part"; mv "$ENDED.part" "$ENDED"', "driver", *command],
-            cwd=container, env=variables | {"ENDED": str(ended)}, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True,
+            ["sh", "-c", _DRIVER, "driver", *command],
+            cwd=container, env=variables | {"ENDED": str(ended), "HELD": str(HERE / "held")}, stdout=log, stderr=log,
+            stdin=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
     (HERE / f"{application}.pid").write_text(str(process.pid))
     print(f"INFO YarnClientImpl: Submitted application {application}")
