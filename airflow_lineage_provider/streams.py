@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.batches import Batch, ExplainedBatch
 from airflow_lineage_provider.answers.summary import summary_of
 from airflow_lineage_provider.asks_store import AsksStore
-from airflow_lineage_provider.errors import BatchError, EmptyTarget, InvalidOutput, InvalidTarget, PlanError, TargetTooLarge
+from airflow_lineage_provider.errors import BatchError, EmptyTarget, InvalidOutput, PlanError
 from airflow_lineage_provider.explained_run import Target
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.recorded_run import Run
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from airflow_lineage_provider.progress import Progress
-    from airflow_lineage_provider.records.batches import RecordedBatch
     from airflow_lineage_provider.records.run import RunRecord
     from airflow_lineage_provider.running.run import Request
     from airflow_lineage_provider.spark.capturing.micro_batch import MicroBatch
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 
 BATCH_LIMIT = 100
 """So many batches `LineageOfStreams.explain_batches` explains, unless it is told otherwise."""
-_AT_ONCE = 100
 TIDY_SECONDS = 3600.0
 """A query may run for months, and its store be opened once: every so often old runs are retired between two batches."""
 # Which function of `foreach_batch` has a pipeline's name in a start of a query.
@@ -146,22 +144,25 @@ class LineageOfStreams(AsksStore):
     ) -> list[ExplainedBatch]:
         """Augmented lineage of the rows that match ``target``, in whichever of a pipeline's batches they are, in the order of `batches`.
 
-        The results that batches stored are looked through in the store; a batch without such a row is not asked further. ``max_batches``
-        is the most batches that the target may be in; the other options are those of `Run.explain`, of each batch.
+        The results that batches stored are looked through in the store, or in files that this process reads; a batch without such a row is
+        not asked further. ``max_batches`` is the most batches that the target may be in; the other options are those of `Run.explain`, of
+        each batch.
 
         :raises InvalidTarget: it is a target of none of the results. :raises EmptyTarget: no batch has such a row.
         :raises TargetTooLarge: more batches than ``max_batches`` have, or one of them has more rows than ``max_rows``.
         :raises LineageError: as `Run.explain`.
         """
+        from airflow_lineage_provider.deriving.batches import too_many, with_target
+
         check_options({"name": pipeline, "query": query, "max_batches": max_batches, "max_rows": max_rows, "difference": difference})
         check_options({"subqueries": subqueries, "across": across, "save": save, "params": params, "context": context})
-        recorded = self.lasting(lambda: self.store.batches(pipeline, query, "complete"))
+        groups = self.lasting(lambda: self.store.batch_groups(pipeline, query))
         explained: list[ExplainedBatch] = []
-        for one, run in self._with_target(recorded, target):
+        for one in with_target(self, groups, target, max_batches):
             if len(explained) == max_batches:
-                raise TargetTooLarge(f"more than {max_batches:,} batches may have rows that match; narrow the target, or raise max_batches")
+                raise too_many(max_batches)
             try:
-                answer = run.explain(
+                answer = self._recorded(one.record).explain(
                     target,
                     max_rows=max_rows,
                     difference=difference,
@@ -177,26 +178,10 @@ class LineageOfStreams(AsksStore):
             explained.append(ExplainedBatch(query=one.query, batch=one.batch, explanation=answer))
         if not explained:
             raise EmptyTarget(
-                f"none of the {len(recorded):,} complete batches of pipeline {pipeline!r} has a row that matches {shown(target)}"
+                f"none of the {sum(one.batches for one in groups):,} complete batches of pipeline {pipeline!r} has a row that matches "
+                f"{shown(target)}"
             )
         return explained
-
-    def _with_target(self, recorded: Sequence[RecordedBatch], target: Target) -> Iterator[tuple[RecordedBatch, Run]]:
-        """The batches that have rows of a target, or may have, and their runs."""
-        from airflow_lineage_provider.deriving.batches import with_target
-
-        understood, refused = False, list[InvalidTarget]()
-        for start in range(0, len(recorded), _AT_ONCE):
-            some = {one.head.id: one for one in recorded[start : start + _AT_ONCE]}
-            try:
-                found = self.lasting(lambda: with_target(self.store, list(some), target))  # noqa: B023
-            except InvalidTarget as error:  # of a time when the pipeline had other columns, unless all say so
-                refused.append(error)
-                continue
-            understood = True
-            yield from ((some[record.id], self._recorded(record)) for record in found)
-        if refused and not understood:
-            raise refused[0]
 
 
 def _check(request: Request) -> None:

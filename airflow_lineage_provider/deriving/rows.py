@@ -111,11 +111,7 @@ class StoredRows:
         self, condition: Expression, result: Materialization, limit: int, order: Sequence[Order], offset: int, within: TimeLimit
     ) -> Numbers:
         self.run.session.rest()
-        asked = {a.id for a in references(condition)}
-        output = self.recorded.plan.output
-        spelled = {a.id: ColumnRef(text=name) for a, name in zip(output, result_columns(self, output), strict=True) if a.id in asked}
-        where = lower_expression(condition, spelled, dialect="duckdb", ansi=self.recorded.ansi, zone=self.recorded.zone)
-        columns = [ROW, *dict.fromkeys(one.text for one in spelled.values())]
+        where, columns = where_in_files(condition, self.recorded)
 
         def look() -> pa.Table:
             import pyarrow as pa
@@ -174,6 +170,17 @@ def where_stored(condition: Expression, recorded: RecordedPlan, result: Material
     columns, names = stored_columns(result), dict(recorded.materialized[0].columns)
     spelled = {a.id: columns[names[a.id]] for a in recorded.plan.output}
     return lower_expression(condition, spelled, dialect="postgres", ansi=recorded.ansi)
+
+
+def where_in_files(condition: Expression, recorded: RecordedPlan) -> tuple[str, list[str]]:
+    """The same as DuckDB has it of the result's files, and the columns that these are read for, the rows' number first.
+
+    :raises PortabilityProblem: as `where_stored`.
+    """
+    asked, names = {a.id for a in references(condition)}, dict(recorded.materialized[0].columns)
+    spelled = {a.id: ColumnRef(text=names[a.id]) for a in recorded.plan.output if a.id in asked}
+    where = lower_expression(condition, spelled, dialect="duckdb", ansi=recorded.ansi, zone=recorded.zone)
+    return where, [ROW, *dict.fromkeys(one.text for one in spelled.values())]
 
 
 def _numbers(found: pa.Table) -> Numbers:

@@ -113,6 +113,20 @@ def matching(
     return numbers
 
 
+def having(stored: Sequence[Materialization], columns: Sequence[str], where: str) -> list[bool]:
+    """Which of several materializations have a row that meets a condition of DuckDB's over these columns of theirs: one query for all.
+
+    :raises PortabilityProblem, CannotReadHere, StoredRowsGone: as `matching`.
+    """
+    paths = [paths_of(one) for one in stored]
+    views = {f"stored_{at}": view(one, columns, its) for at, (one, its) in enumerate(zip(stored, paths, strict=True))}
+    parts = [f"SELECT {at} AS place WHERE EXISTS (SELECT 1 FROM {name} WHERE {where})" for at, name in enumerate(views)]
+    every, skips = [one for its in paths for one in its], all(may_skip(one, columns) for one in stored)
+    found = fetched(" UNION ALL ".join(parts), views=views, tables={}, paths=every, may_skip=skips)
+    places = set(found.column(0).to_pylist())
+    return [at in places for at in range(len(stored))]
+
+
 def rows(stored: Materialization, columns: Sequence[str], numbers: AnyNumbers, within: TimeLimit = NO_LIMIT) -> pa.Table:
     """The rows with these numbers, in the order of their numbers: few of them by DuckDB, which decodes little beside them.
 

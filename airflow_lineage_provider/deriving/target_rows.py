@@ -84,6 +84,11 @@ class RowsTarget:
         """What the rows meet: all that constants can say of them."""
         return self._given.condition()
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether no other rows meet the condition."""
+        return self._given.only_plain is not None
+
     def numbers(self, rows: RowSource) -> Numbers:
         """The numbers of the rows, ascending.
 

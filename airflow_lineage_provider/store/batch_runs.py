@@ -8,7 +8,6 @@ import sqlalchemy as sa
 
 from airflow_lineage_provider.errors import BatchError
 from airflow_lineage_provider.records.batches import BatchKey, BatchRun, RecordedBatch
-from airflow_lineage_provider.records.run import RunStatus
 from airflow_lineage_provider.store import catalog, schema
 
 _batches = schema.batches
@@ -29,16 +28,12 @@ def taken(connection: sa.Connection, key: BatchKey) -> BatchError:
     return BatchError(f"batch {key.batch} of query {key.query} is that of {other}: two drivers run the same query")
 
 
-def of_pipeline(
-    connection: sa.Connection, pipeline: str, query: str | None, status: RunStatus | None, limit: int | None
-) -> list[RecordedBatch]:
-    """The newest batches of a pipeline, of one query where it is given, and with their runs at a glance: by query, the one whose first
-    batch is the oldest first, then by number."""
+def of_pipeline(connection: sa.Connection, pipeline: str, query: str | None, limit: int | None) -> list[RecordedBatch]:
+    """The newest batches of a pipeline, of one query where it is given, with their runs at a glance: by query, the one whose first batch is
+    the oldest first, then by number."""
     chosen = _batches.c.pipeline == pipeline
     if query is not None:
         chosen &= _batches.c.query == query
-    if status is not None:
-        chosen &= _batches.c.run_id.in_(sa.select(_runs.c.id).where(_runs.c.status == status))
     newest = sa.select(_batches).where(chosen).order_by(_batches.c.run_id.collate("C").desc()).limit(limit)
     rows = {row.run_id: (row.query, row.batch) for row in connection.execute(newest)}
     heads = catalog.heads(connection, list(rows))

@@ -138,11 +138,6 @@ class Store(Runs, Appends, WriteTurns, Arrays, Batches, Sketches, DerivationSets
         with self._selecting(f"reading run {run_id}", session) as select:
             return materialized.materializations(select, self._executors, run_id)
 
-    def materializations_named(self, run_ids: Sequence[str], name: str) -> dict[str, Materialization]:
-        """The materializations of that name of several runs, by run; of runs that have none, or were dropped, there is none."""
-        with self._transaction(f"finding {len(run_ids):,} materializations") as connection:
-            return {one.run_id: one for one in materialized.stored_named(connection, self._executors, run_ids, name)}
-
     def table_sizes(self, run_id: str) -> dict[str, int]:
         """The bytes of a run's materializations on disk, with their indexes, by name; of a dropped or unknown run none."""
         with self._transaction(f"measuring the tables of run {run_id}") as connection:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,22 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from airflow_lineage_provider import Explanation, Lineage, payload, reasoned_udf, streams
-from airflow_lineage_provider.errors import BatchError, EmptyTarget, InvalidOutput, InvalidTarget, PlanError, TargetTooLarge
-from airflow_lineage_provider.store import Store
+from airflow_lineage_provider.deriving import stored_files
+from airflow_lineage_provider.errors import (
+    BatchError,
+    EmptyTarget,
+    InvalidOutput,
+    InvalidTarget,
+    PlanError,
+    RunNotComplete,
+    StoredRowsGone,
+    TargetTooLarge,
+)
+from airflow_lineage_provider.recorded_run import Run
+from airflow_lineage_provider.store import Store, embedded
 from tests.answers import guarantees_of
+from tests.batches import come_again
+from tests.statements import noted
 from tests.store.conftest import sql
 
 pytestmark = pytest.mark.spark
@@ -175,6 +189,62 @@ def test_batches_share_tables(lineage: Lineage, stream: Stream, store: Store) ->
     assert [(one.batch, rows_behind(one.explanation)) for one in fourth] == [(3, [(6, 10.0)])]
 
 
+def test_batches_are_found_by_their_table(lineage: Lineage, stream: Stream, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the same statements, however many batches there are, and the same batches as those that have such rows when each is asked."""
+    stream.come((1, 300.0), (2, 10.0))
+    query = stream.run(lineage.foreach_batch("SELECT id, amount, judged_in_streams(amount) AS judge FROM batch", name="many"))
+    first, asked = lineage.latest("many").id, Lineage(store=store)
+    server = embedded.ensure_running(store.home)
+
+    def statements(target: Any) -> list[str]:
+        with noted(server, store.url) as said, pytest.raises(EmptyTarget):
+            asked.explain_batches("many", target)
+        return said.texts
+
+    few = [statements("id = 777") for _ in range(2)][-1]  # the first connects
+    rows = {0: [(1, 300.0), (2, 10.0)]} | {number: [(1, float(number)), (number, 10.0)] for number in range(1, 130)}
+    for number in range(1, 130):  # more than are looked at together where each has a place of its own
+        come_again(store, first, query.id, number, values_of(rows[number]))
+    assert len(statements("id = 777")) == len(few) <= 14, few
+    assert [one.batch for one in asked.explain_batches("many", [{"id": 1, "amount": 5.0}, {"id": 9}], save=False)] == [5, 9]
+    for number in range(130, 133):
+        rows[number] = [(number, 7.0), (0, 0.0)]
+        come_again(store, first, query.id, number, values_of(rows[number]), own=True)
+    runs = {one.batch: one.run.id for one in asked.batches("many", limit=None)}
+    asked.drop(runs.pop(6))
+    with pytest.raises(TargetTooLarge, match="more than 100 batches"):
+        asked.explain_batches("many", "amount = 10", save=False)
+    targets: dict[str, Callable[[int, float], bool]] = {
+        "amount = 7": lambda _, amount: amount == 7,
+        "id BETWEEN 5 AND 7": lambda id, _: 5 <= id <= 7,
+        "id = 131 OR amount IN (9, 300)": lambda id, amount: id == 131 or amount in {9, 300},
+    }
+    for target, meets in targets.items():
+        found = asked.explain_batches("many", target, save=False)
+        assert [one.batch for one in found] == [number for number in sorted(runs) if any(meets(*row) for row in rows[number])]
+        for one in found:
+            alone = asked.get_run(runs[one.batch]).explain(target, save=False)
+            assert (one.explanation.run.id, one.explanation.target) == (alone.run.id, alone.target)
+            assert one.explanation.sources["loans"].rows.equals(alone.sources["loans"].rows)
+    # One that is dropped after it was found is an error, and not one batch less.
+    records = Store.records
+
+    def dropping(of: Store, run_ids: Any) -> Any:
+        read = records(of, run_ids)
+        if runs[8] in run_ids:
+            of.drop_run(runs[8])
+        return read
+
+    monkeypatch.setattr(Store, "records", dropping)
+    with pytest.raises(RunNotComplete, match=runs[8]):
+        asked.explain_batches("many", "amount = 8", save=False)
+
+
+def values_of(rows: list[tuple[int, float]]) -> dict[str, list[Any]]:
+    """The columns of a batch's result."""
+    return {"id": [one for one, _ in rows], "amount": [one for _, one in rows]}
+
+
 def test_batches_in_files(spark: SparkSession, stream: Stream, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AIRFLOW_LINEAGE_DATA_ROWS", "0")
     lineage = Lineage(spark, store=store, data=str(tmp_path / "stored"))
@@ -183,8 +253,30 @@ def test_batches_in_files(spark: SparkSession, stream: Stream, store: Store, tmp
     stream.run(lineage.foreach_batch(judge, name="batches in files", index=["id"]))
     made = [store.materializations(one.run.id)["result"] for one in lineage.batches("batches in files")]
     assert [(one.in_files, one.is_shared) for one in made] == [(True, False)] * 2
-    answers = lineage.explain_batches("batches in files", "judge = 'Reject'")
-    assert [rows_behind(one.explanation) for one in answers] == [[(1, 300.0)], [(3, 300.0)]]
+    explained: list[str] = []
+    explain = Run.explain
+
+    def noting(run: Run, *given: Any, **options: Any) -> Explanation:
+        explained.append(run.id)
+        return explain(run, *given, **options)
+
+    monkeypatch.setattr(Run, "explain", noting)
+
+    def found(target: str) -> tuple[list[int], int]:
+        explained.clear()
+        answers = lineage.explain_batches("batches in files", target)
+        assert [rows_behind(one.explanation) for one in answers] == [[(2 * one.batch + 1, 300.0)] for one in answers]
+        return [one.batch for one in answers], len(explained)
+
+    assert found("judge = 'Reject'") == ([0, 1], 2)
+    assert found("judge = 'Reject' AND id > 2") == ([1], 1)
+    # Of files that this process does not read the store cannot tell, and Spark is asked.
+    with monkeypatch.context() as patched:
+        patched.setattr(stored_files, "local_path", lambda _: None)
+        assert found("judge = 'Reject' AND id > 2") == ([1], 2)
+    shutil.move(str(made[0].folder).removeprefix("file:"), tmp_path / "elsewhere")
+    with pytest.raises(StoredRowsGone, match=made[0].run_id):
+        found("id > 2")
 
 
 def test_what_comes_before_the_batch_is_traced(lineage: Lineage, stream: Stream, tmp_path: Path) -> None:

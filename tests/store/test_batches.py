@@ -81,8 +81,12 @@ def test_batches_are_told_by_query_and_number(store: Store) -> None:
     found = [(one.query, one.batch) for one in store.batches("in order")]
     assert found == [("b", 0), ("b", 1), ("b", 2), ("b", 10), ("a", 0), ("a", 1)]
     assert [(one.query, one.batch) for one in store.batches("in order", limit=2)] == [("b", 2), ("b", 10)]
-    assert [one.batch for one in store.batches("in order", "a", "complete")] == [0, 1]
-    assert store.batches("in order", "a", "failed") == []
+    assert [one.batch for one in store.batches("in order", "a")] == [0, 1]
+    store.begin_run(record, batch=BatchKey(pipeline="in order", query="a", batch=2))
+    assert [(one.query, one.batches) for one in store.batch_groups("in order")] == [("b", 4), ("a", 2)]
+    (group,) = store.batch_groups("in order", "a")
+    assert (group.result, group.shared_table) == (None, None)
+    assert [[one.batch for one in store.batches_of_group(group, after, 1)] for after in (-1, 0, 1)] == [[0], [1], []]
 
 
 def test_the_plan_of_batches_is_kept_once(store: Store) -> None:

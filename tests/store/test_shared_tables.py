@@ -12,9 +12,10 @@ import pytest
 
 from airflow_lineage_provider.errors import LoadFailed, StoreError
 from airflow_lineage_provider.records.batches import BatchKey
-from airflow_lineage_provider.store import Column, Materialization, RunRecord, Store, shared_tables
+from airflow_lineage_provider.store import Column, Materialization, RunRecord, Store, embedded, shared_tables
 from airflow_lineage_provider.store.materialized import new_table
 from airflow_lineage_provider.store.transport import Chosen
+from tests.statements import noted
 from tests.store.conftest import Granted, sql
 
 COLUMNS = [Column("n", "bigint", "row"), Column("id", "int"), Column("text", "string"), Column("_materialization", "int")]
@@ -221,6 +222,31 @@ def test_one_batch_of_many_is_looked_up(store: Store, stream: Stream) -> None:
     (whole,) = sql(store.url, "SELECT pg_total_relation_size(('lineage_data.' || quote_ident(%s))::regclass)", [made.table_name])
     assert 0 <= int(str(whole[0])) - sum(sizes) < len(runs)
     assert sum(store.stored_bytes(runs).values()) == sum(sizes)
+
+
+def test_batches_with_certain_rows_are_found_at_once(store: Store, stream: Stream, server: embedded.Server) -> None:
+    """By one statement of each table: the same that have such rows when each is asked by itself, and no others."""
+    runs = [stream.record(rows(batch, batch % 3)) for batch in range(12)]
+    sql(store.url, "UPDATE lineage.shared_tables SET batches = 10000 WHERE table_name = %s", list(tables(store, *runs)))
+    runs += [stream.record(rows(batch, 1)) for batch in range(12, 15)]
+    other = Stream(store, stream.name, query="another")
+    elsewhere = other.record(rows(1))
+    stream.load(running := stream.begin(), rows(1))
+    store.drop_run(runs.pop(4))
+    groups = store.batch_groups(stream.name, "q")
+    assert [one.batches for one in groups] == [11, 3]
+    for where in ("id = 1", "id > 5 AND text = 'x'", "id < 0", "n = 1"):
+        with noted(server, store.url) as asked:
+            found = [one.run_id for group in groups for one in store.batches_with_rows(group, where, None)]
+        assert found == [run for run in runs if store.read(stream.result(run), ["id"], where).num_rows], where
+        assert len([text for text in asked.texts if "WITH found" in text]) == len(groups), asked
+    assert [one.batch for one in store.batches_with_rows(groups[0], "id < 3", 2)] == [0, 1]
+    assert [(one.query, one.batches) for one in store.batch_groups(stream.name)] == [("q", 11), ("q", 3), ("another", 1)]
+    assert [one.run_id for one in store.batches_with_rows(store.batch_groups(stream.name, "another")[0], "id = 1", 9)] == [elsewhere]
+    store.publish_run(running)
+    for run in runs[-3:]:
+        store.drop_run(run)
+    assert [one.run_id for one in store.batches_with_rows(groups[1], "id = 1", None)] == [running]
 
 
 def test_batches_come_and_go_at_once(store: Store, stream: Stream) -> None:
