@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import psycopg2
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from airflow_lineage_provider import Lineage
-from airflow_lineage_provider.store import Store
+from airflow_lineage_provider.sources.file_uris import local_path
+from airflow_lineage_provider.store import Materialization, Store
 from airflow_lineage_provider.store.staging import staging_name
 from tests.answers import guarantees_of
 from tests.chaos.plans import Workload
@@ -34,17 +39,20 @@ def problems(world: World, workload: Workload, patience: float = PATIENCE) -> li
             found.append(f"opening the store took {time.monotonic() - started:.0f} s")
         _until(lambda: not list(_running(store)), patience)
         found += _running(store)
-        found += _tables(store)
-        found += _staging(store)
         found += _rows(store, workload)
-        _until(lambda: not list(_locks(store)), patience)
-        found += _locks(store)
+        found += left_over(store, world.data, patience)
     return [*found, *_files(world)]
 
 
-def check_next_run(world: World, workload: Workload, timeout: float) -> list[str]:
+def left_over(store: Store, data: Path, patience: float = PATIENCE) -> list[str]:
+    """What the store, and the folder of what is stored in files, have beside the rows of complete runs, and what these lack."""
+    _until(lambda: not list(_locks(store)), patience)
+    return [*_tables(store), *_staging(store), *_locks(store), *_folders(store, data)]
+
+
+def check_next_run(world: World, workload: Workload, timeout: float, *, in_files: bool = False) -> list[str]:
     """An undisturbed run after a round gives what it always gives, and can be explained."""
-    driver = world.start(workload)
+    driver = world.start(workload, in_files=in_files)
     try:
         out, _ = driver.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
@@ -59,6 +67,9 @@ def check_next_run(world: World, workload: Workload, timeout: float) -> list[str
         if rows != [_of(workload)]:
             found.append(f"the next run's output has {rows}, not {_of(workload)}")
         if workload != "store":
+            stored = {one.in_files for one in store.materializations(run_id).values()}
+            if stored != {in_files}:
+                found.append(f"the next run stored {'not all' if in_files else 'some'} of its rows in files")
             with Lineage(store=store) as lineage:
                 answer = lineage.get_run(run_id).explain(f"y = {2 * (SOURCE_ROWS - 1)}", save=False)
             if answer.sources["numbers"].column("x").to_pylist() != [SOURCE_ROWS - 1] or guarantees_of(answer)["numbers"].level != "exact":
@@ -75,7 +86,7 @@ def _processes(world: World, patience: float) -> Iterator[str]:
 def _running(store: Store) -> Iterator[str]:
     from airflow_lineage_provider.store import lifecycle
 
-    lifecycle.clean_up(store._engine)  # what opening the store does
+    lifecycle.tidy(store._engine, None)  # what opening the store does
     for record in store.runs(PIPELINE, 10_000):
         if record.status not in ("complete", "failed"):
             yield f"run {record.id} is {record.status}, and nobody runs it"
@@ -87,7 +98,7 @@ def _tables(store: Store) -> Iterator[str]:
     """The tables of complete runs are there, and no others: neither of failed runs nor half-written outputs."""
     there = {row[0] for row in _query(store, "SELECT tablename::text FROM pg_tables WHERE schemaname = 'lineage_data'")}
     complete = "SELECT m.table_name FROM lineage.materializations m JOIN lineage.runs r ON r.id = m.run_id WHERE r.status = 'complete'"
-    wanted = {row[0] for row in _query(store, complete)}
+    wanted = {row[0] for row in _query(store, f"{complete} AND m.folder IS NULL")}
     yield from (f"table {name} belongs to no complete run" for name in sorted(there - wanted))
     yield from (f"table {name} of a complete run is gone" for name in sorted(wanted - there))
     orphans = "SELECT count(*) FROM lineage.materializations m JOIN lineage.runs r ON r.id = m.run_id WHERE r.status <> 'complete'"
@@ -102,13 +113,27 @@ def _staging(store: Store) -> Iterator[str]:
         yield f"the staging table {name} was left in the user's database"
 
 
+def _folders(store: Store, data: Path) -> Iterator[str]:
+    """The folders of complete runs are there with their very files; no others, and nothing of a write that did not end."""
+    wanted = "SELECT m.folder, m.files FROM lineage.materializations m JOIN lineage.runs r ON r.id = m.run_id WHERE r.status = 'complete'"
+    known = {local_path(row[0]): json.loads(row[1] or "{}") for row in _query(store, f"{wanted} AND m.folder IS NOT NULL")}
+    for run in sorted(set(data.iterdir()) - {path.parent for path in known if path is not None}):
+        yield f"folder {run} belongs to no complete run"
+    for path, files in known.items():
+        there = {one.name: one.stat().st_size for one in (path.iterdir() if path is not None and path.is_dir() else ())}
+        # Spark writes checksums and a mark of its own beside them.
+        extra = [name for name in there if name not in files and name != "_SUCCESS" and not name.endswith(".crc")]
+        if extra or not files or any(there.get(name) != size for name, size in files.items()):
+            yield f"folder {path} of a complete run has {there}; its record says {files}"
+
+
 def _rows(store: Store, workload: Workload) -> Iterator[str]:
     """Whatever is complete is whole."""
     for record in store.runs(PIPELINE, 10_000):
         if record.status != "complete":
             continue
         for name, made in store.materializations(record.id).items():
-            table = store.read(made)
+            table = _stored(store, made)
             column = "x" if "x" in table.column_names else "y"
             found = (table.num_rows, sum(table.column(column).to_pylist()))
             known = expected() if workload == "store" else expected_of_query()
@@ -119,6 +144,15 @@ def _rows(store: Store, workload: Workload) -> Iterator[str]:
         written = _query(store, f"SELECT count(*), sum({_value(workload)}) FROM {OUTPUT}")
         if written != [_of(workload)]:
             yield f"the output has {written}, not {_of(workload)}"
+
+
+def _stored(store: Store, made: Materialization) -> pa.Table:
+    """The rows of a materialization, wherever they are."""
+    place = local_path(made.folder) if made.folder is not None else None
+    if place is None:
+        return store.read(made)
+    columns = [column.name for column in made.columns]
+    return pa.concat_tables(pq.read_table(place / name) for name in made.files).rename_columns(columns)
 
 
 def _locks(store: Store) -> Iterator[str]:

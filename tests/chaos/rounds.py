@@ -42,7 +42,7 @@ def undisturbed(world: World, workload: Workload) -> float:
 
     :raises AssertionError: it does not even work then.
     """
-    wrong = [*check_next_run(world, workload, 5 * HANGING), *problems(world, workload)]
+    wrong = [*check_next_run(world, workload, 5 * HANGING, in_files=workload != "store"), *problems(world, workload)]
     assert not wrong, "\n".join(wrong)
     started = time.monotonic()
     driver = world.start(workload)
@@ -55,7 +55,7 @@ def play(world: World, plan: Plan, seconds: float, tell: Callable[[str], None] =
     """Play a round; ``seconds`` is what an undisturbed run takes."""
     random = Random(plan.seed)
     started = time.monotonic()
-    drivers = [world.start(plan.workload) for _ in range(plan.drivers)]
+    drivers = [world.start(plan.workload, in_files=plan.in_files) for _ in range(plan.drivers)]
     hit = []
     for moment, blow in plan.blows:
         time.sleep(max(0.0, started + moment * seconds - time.monotonic()))
@@ -66,7 +66,7 @@ def play(world: World, plan: Plan, seconds: float, tell: Callable[[str], None] =
     world_wrong = [] if wrong else problems(world, plan.workload)
     world.end()
     retried = _retried(world, drivers)
-    wrong += [*world_wrong, *check_next_run(world, plan.workload, timeout), *problems(world, plan.workload)]
+    wrong += [*world_wrong, *check_next_run(world, plan.workload, timeout, in_files=plan.in_files), *problems(world, plan.workload)]
     return Outcome(plan, tuple(hit), tuple(driver.poll() for driver in drivers), tuple(dict.fromkeys(wrong)), retried)
 
 

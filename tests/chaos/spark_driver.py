@@ -1,6 +1,7 @@
 """A run on Spark: a reasoned UDF over Parquet files, the result written to PostgreSQL.
 
-Usage: ``python -m tests.chaos.spark_driver MASTER FOLDER``. Whoever disturbs it reads beside the folder which executors have tasks.
+Usage: ``python -m tests.chaos.spark_driver MASTER FOLDER DATA``, with the folder for what is stored (``store``: PostgreSQL has it). Whoever
+disturbs it reads beside the first folder which executors have tasks.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ import sys
 import threading
 import time
 from pathlib import Path
+from unittest.mock import patch
 
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_lineage_provider import Lineage, reasoned_udf
+from airflow_lineage_provider.running import run as running
 from airflow_lineage_provider.running.output import Output
 from airflow_lineage_provider.spark.executing import few_rows
 from tests.chaos.work import OUTPUT, PIPELINE, QUERY, told_in
@@ -48,9 +51,10 @@ def tell_executors(spark: SparkSession, place: Path, ended: threading.Event) -> 
             return
 
 
-def main(master: str, folder: str) -> None:
-    if os.getpid() % 2:
-        few_rows._MUCH = 0  # the executors load what the driver would, so that either is disturbed
+def main(master: str, folder: str, data: str) -> None:
+    if os.getpid() % 2:  # so that either way is disturbed:
+        few_rows._MUCH = 0  # the executors load what the driver would,
+        patch.object(running, "probably_many", lambda *_: frozenset()).start()  # and what would go straight into files is kept first.
     # Two executors on a cluster, and several tasks for them.
     spark = session(master, {"spark.executor.cores": "1", "spark.sql.files.maxPartitionBytes": "2000"})
     spark.sparkContext.setLogLevel("OFF")
@@ -59,7 +63,7 @@ def main(master: str, folder: str) -> None:
     telling = threading.Thread(target=tell_executors, args=(spark, told_in(Path(folder).parent, os.getpid()), ended))
     telling.start()
     try:
-        with Lineage(spark) as lineage:
+        with Lineage(spark, data=data) as lineage:
             output = Output.postgres(lineage.store.tcp_url, OUTPUT, "overwrite")
             print("begun", flush=True)
             run = lineage.run(pipeline, name=PIPELINE, params={"folder": folder}, output=output, progress=lambda stage: None)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg2
 import pytest
 
-from airflow_lineage_provider.store import RunRecord, Store
+from airflow_lineage_provider.store import Column, RunRecord, Store
 from tests.chaos.checks import problems
 from tests.chaos.done import Done
 from tests.chaos.plans import BLOWS, Plan, plans
@@ -35,10 +36,18 @@ def test_a_killed_driver_and_a_killed_server_leave_nothing_behind(home: World) -
 def test_the_checks_find_what_they_look_for(home: World) -> None:
     assert problems(home, "store") == []
     with Store.open() as store:
+        other = store.begin_run(RunRecord(pipeline="in files"))
+        folder = home.data / other / "result"
+        folder.mkdir(parents=True)
+        (folder / "part").write_text("x")
+        made = store.create_materialization(other, "result", "result", [Column("x", "bigint")], folder=f"file:{folder}")
+        store.enter_files(made, {"part": 2}, {})
+        store.publish_run(other)
         run = store.begin_run(RunRecord(pipeline=PIPELINE))
         connection = psycopg2.connect(store.url)
         connection.autocommit = True
         (home.home / "left").touch()
+        (home.data / "0" / "result").mkdir(parents=True)
         with connection.cursor() as cursor:
             cursor.execute("CREATE TABLE lineage_data.orphan (x int)")
             cursor.execute(f"DROP TABLE IF EXISTS {OUTPUT}")
@@ -52,6 +61,8 @@ def test_the_checks_find_what_they_look_for(home: World) -> None:
             "the output has",
             "still holds a lock",
             "left was left",
+            "data/0 belongs to no complete run",
+            f"folder {folder} of a complete run has {{'part': 1}}; its record says {{'part': 2}}",
             "staging_1",
         ):
             assert text in found
@@ -59,7 +70,9 @@ def test_the_checks_find_what_they_look_for(home: World) -> None:
             cursor.execute(f"DROP TABLE lineage_data.orphan, {OUTPUT}, public.lineage_staging_1")
         connection.close()
         (home.home / "left").unlink()
+        shutil.rmtree(home.data / "0")
         store.fail_run(run, "ended by the test")
+        store.drop_run(other)
     assert problems(home, "store") == []
 
 
@@ -68,6 +81,7 @@ def test_a_seed_gives_the_same_rounds() -> None:
     assert made == plans(7, 200, tuple(BLOWS), disk=True) != plans(8, 200, tuple(BLOWS), disk=True)
     assert made[:50] == plans(7, 50, tuple(BLOWS), disk=True)
     given = {(plan.workload, blow) for plan in made for _, blow in plan.blows}
+    assert 0.4 < sum(plan.in_files for plan in made) / sum(plan.workload != "store" for plan in made) < 0.6
     assert given == {(workload, blow) for workload, blows in BLOWS.items() for blow in blows} | {("store", "disk full")}
 
 

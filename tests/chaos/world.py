@@ -15,6 +15,7 @@ from pathlib import Path
 import psutil
 
 from airflow_lineage_provider.store import stop_embedded
+from airflow_lineage_provider.store.data_place import IN_STORE
 from tests.chaos.plans import Workload
 from tests.chaos.work import write_source
 from tests.clusters import ROOT, Cluster, environment, standalone
@@ -26,20 +27,24 @@ DISK_MB = 400
 
 @dataclass
 class World:
-    """``home`` holds the store, ``source`` the Parquet files; ``disk`` where the home is a small file system of its own."""
+    """``home`` holds the store, ``source`` the Parquet files, ``data`` what is stored in files; ``disk`` where the home is a small file
+    system of its own.
+    """
 
     home: Path
     source: Path
+    data: Path
     disk: bool = False
     cluster: Cluster | None = None
     drivers: list[subprocess.Popen[str]] = field(default_factory=list)
 
-    def start(self, workload: Workload) -> subprocess.Popen[str]:
-        """A driver."""
+    def start(self, workload: Workload, *, in_files: bool = False) -> subprocess.Popen[str]:
+        """A driver; one with Spark may store its rows ``in_files``."""
+        folders = [str(self.source), str(self.data) if in_files else IN_STORE]
         arguments = {
             "store": ["tests.chaos.store_driver", str(PAUSE)],
-            "local": ["tests.chaos.spark_driver", "local[2,4]", str(self.source)],
-            "cluster": ["tests.chaos.spark_driver", self.cluster.master if self.cluster else "", str(self.source)],
+            "local": ["tests.chaos.spark_driver", "local[2,4]", *folders],
+            "cluster": ["tests.chaos.spark_driver", self.cluster.master if self.cluster else "", *folders],
         }[workload]
         log = (self.source.parent / f"driver-{len(self.drivers)}.log").open("w")
         command = [sys.executable, "-m", *arguments]
@@ -74,7 +79,7 @@ class World:
 
 
 def _environment(home: Path) -> dict[str, str]:
-    made = environment(AIRFLOW_LINEAGE_HOME=str(home), **{MARK: str(home)})
+    made = environment(AIRFLOW_LINEAGE_HOME=str(home), AIRFLOW_LINEAGE_DATA_ROWS="0", **{MARK: str(home)})
     made.pop("AIRFLOW_LINEAGE_STORE", None)
     return made
 
@@ -98,7 +103,8 @@ def world(*, disk: bool = False, cluster: bool = False) -> Iterator[World]:
         if done.returncode:
             folder.rmdir() if not any(folder.iterdir()) else shutil.rmtree(folder)
             raise OSError(f"a small disk cannot be mounted here: {done.stderr.strip()}")
-    made = World(home, write_source(folder / "numbers"), disk)
+    made = World(home, write_source(folder / "numbers"), folder / "data", disk)
+    made.data.mkdir()
     before = os.environ.get("AIRFLOW_LINEAGE_HOME")
     os.environ["AIRFLOW_LINEAGE_HOME"] = str(home)
     try:
