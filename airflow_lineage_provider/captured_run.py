@@ -140,9 +140,12 @@ class CapturedLineageOfRun(OfRecordedRun):
     def _capture_sets(self, secret_params: Mapping[str, Any]) -> None:
         """What full materialization stores besides rows: for rows that go back to groups, frames or partners, which rows these are.
 
-        The result stands without it, and so does every answer: what keeps it from being captured is logged.
+        The result stands without it, and so does every answer, though it may take Spark: what keeps it from being captured is logged, and
+        kept with the run (`index`).
         """
-        try:
-            self._capture(Capture(direction="backward"), secret_params, False, sets_alone=True)
-        except Exception as problem:
-            log.warning("the groups of run %s are looked for when they are asked for: %s", self.record.id, told(problem))
+        failed = RecordedIndex.failed
+        attempted(
+            f"the groups of run {self.record.id} are looked for when they are asked for", self.record.id,
+            lambda: self._capture(Capture(direction="backward"), secret_params, False, sets_alone=True),
+            lambda text: self._note(failed(text)), lambda text: self._know(failed(text)),
+        )  # fmt: skip

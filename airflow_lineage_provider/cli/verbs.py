@@ -177,9 +177,10 @@ def show(options: Namespace, out: Streams) -> int:
         summary = made.summary
         stored, others = (made.stored, made.not_stored) if summary.status == "complete" else ((), ())
         udfs = made.udfs
+        captured = made.index if summary.status == "complete" else None
     from airflow_lineage_provider.render.storage_text import storage_dict, storage_view
 
-    told = summary, stored, others, udfs
+    told = summary, stored, others, udfs, "" if captured is None else captured.problem
     return give_either(options, out, to_dict=lambda: storage_dict(*told), show=lambda: out.answer(storage_view(*told)))
 
 

@@ -49,9 +49,7 @@ def captured_view(run: RunSummary, found: CapturedIndex | None) -> RenderableTyp
     if found is None:
         return Group(*parts, Text("No lineage was captured: it is traced when it is asked for. airflow-lineage capture captures it."))
     if found.problem:
-        return Group(
-            *parts, Text("No lineage was captured; it is traced when it is asked for.", style="bold yellow"), Text(visible(found.problem))
-        )
+        return Group(*parts, *not_captured(found.problem))
     engine = f" by {found.engine}" if found.engine else ""
     told = f"Captured in {found.seconds:.2f} s{engine}: {count(found.edges, 'pair')} of rows, {bytes_text(found.bytes)}"
     left_out = ", ".join(map(visible, found.not_captured))
@@ -68,6 +66,11 @@ def captured_view(run: RunSummary, found: CapturedIndex | None) -> RenderableTyp
         notes.append(Text(f"{made}, {bytes_text(found.witnesses.bytes)}.", style="dim"))
     notes += [Text(_way(one), style="dim") for one in found.ways if one.mode != "stored"]
     return Group(*parts, Text(told, style="bold cyan"), _table(found), *notes)
+
+
+def not_captured(problem: str) -> tuple[Text, Text]:
+    """That lineage was to be captured and was not, and why."""
+    return Text("No lineage was captured; it is traced when it is asked for.", style="bold yellow"), Text(visible(problem))
 
 
 def _way(one: CapturedWay) -> str:

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from airflow_lineage_provider.answers.values import bytes_text, shortened, visible
+from airflow_lineage_provider.render.captured_text import not_captured
 from airflow_lineage_provider.render.document import run_dict
 from airflow_lineage_provider.render.segment_text import KINDS, NOT_RECORDED
 from airflow_lineage_provider.render.terminal import run_panel
@@ -25,19 +26,20 @@ _OPERATOR = 60
 
 
 def storage_dict(
-    run: RunSummary, stored: Sequence[StoredTable], others: Sequence[SegmentNotStored], udfs: Sequence[RecordedUdf] = ()
+    run: RunSummary, stored: Sequence[StoredTable], others: Sequence[SegmentNotStored], udfs: Sequence[RecordedUdf] = (), problem: str = ""
 ) -> dict[str, Any]:
     """``{"document", "version", "run", "stored": [{"segment", "kind", "name", "operator", "rows", "bytes", "because", "folder"}],
     "not_stored": [{"segment", "kind", "operator", "because"}],
-    "udfs": [{"name", "version", "module", "found_in", "bytes", "because"}]}``."""
+    "udfs": [{"name", "version", "module", "found_in", "bytes", "because"}],
+    "not_captured": PROBLEM}``; the problem is that of lineage that was to be captured (`CapturedIndex.problem`), or empty."""
     return {
         "document": NAME, "version": VERSION, "run": run_dict(run), "stored": [asdict(one) for one in stored],
-        "not_stored": [asdict(one) for one in others], "udfs": [asdict(one) for one in udfs],
+        "not_stored": [asdict(one) for one in others], "udfs": [asdict(one) for one in udfs], "not_captured": problem,
     }  # fmt: skip
 
 
 def storage_view(
-    run: RunSummary, stored: Sequence[StoredTable], others: Sequence[SegmentNotStored], udfs: Sequence[RecordedUdf] = ()
+    run: RunSummary, stored: Sequence[StoredTable], others: Sequence[SegmentNotStored], udfs: Sequence[RecordedUdf] = (), problem: str = ""
 ) -> RenderableType:
     """A run and what it stored, for people."""
     parts: list[RenderableType] = [run_panel(run)]
@@ -49,6 +51,8 @@ def storage_view(
             parts.append(Text(f"  {visible(one.name)}: files in {visible(one.folder)}", style="dim"))
     if others:
         parts += ["", Text("Not stored", style="bold cyan"), _table([_other(one) for one in others], sizes=False)]
+    if problem:
+        parts += ["", *not_captured(problem)]
     if udfs:
         parts += ["", Text("UDFs", style="bold cyan"), *(Text(f"  {_udf(one)}") for one in udfs)]
     return Group(*parts)

@@ -6,15 +6,14 @@ import io
 import json
 import re
 import sys
-from typing import TYPE_CHECKING, Any
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
+from airflow_lineage_provider.answers.captured import CapturedIndex
 from airflow_lineage_provider.cli import main
-
-if TYPE_CHECKING:
-    pass
-from tests.cli.stand_in import FakeLineage, named
+from tests.cli.stand_in import FakeLineage, FakeRun, named
 
 
 def test_runs(calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str]) -> None:
@@ -48,6 +47,11 @@ def test_show(calls: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch, cap
     )
     assert document["stored"][0]["bytes"] == 16384
     assert document["not_stored"] == [{"segment": 1, "kind": "d", "operator": "▷ (id = id_2)", "because": ""}]
+    assert document["not_captured"] == ""
+    lacking = CapturedIndex(captured=datetime.now(UTC), seconds=0.0, engine="", maps=(), problem="there are too many pairs")
+    monkeypatch.setattr(FakeRun, "index", lacking)
+    assert main(["show", "run-1"]) == 0
+    assert re.search(r"No lineage was captured; it is traced when it is asked for\.\s+there are too many pairs", capfd.readouterr().out)
     monkeypatch.setattr(FakeLineage, "changes", {"status": "failed", "error": "UdfFailed: fragile"})
     assert main(["show", "run-1"]) == 0
     out = capfd.readouterr().out

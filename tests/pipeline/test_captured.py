@@ -160,14 +160,16 @@ def test_full_materialization_captures_what_rows_do_not_hold(spark: SparkSession
     assert passing.index is None or not passing.index.maps
 
 
-def test_what_keeps_it_from_being_captured_is_logged(
+def test_what_keeps_full_materialization_from_capturing_is_told(
     spark: SparkSession, store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("AIRFLOW_LINEAGE_CAPTURE_LIMIT", "1")
     run = Lineage(spark, store=store).run(Q4, name="captured too much", strategy="full_materialization")
     run.close()
-    assert run.index is None
     assert "are looked for when they are asked for: there are more than 1 pairs of rows" in caplog.text
+    for known in (run, Lineage(store=store).get_run(run.id)):
+        assert known.index is not None
+        assert known.index.problem.startswith("there are more than 1 pairs of rows")
     assert sorted(map(len, behind(run, "true"))) == [8, 8]
 
 
@@ -389,7 +391,9 @@ def test_whatever_keeps_it_from_being_captured_the_run_stands(
     for one in (run, lineage.get_run(run.id)):
         assert (one.summary.status, one.index is not None and one.index.problem) == ("complete", told)
     assert f"the lineage of run {run.id} was not captured: {told}" in caplog.text
-    assert lineage.run(Q4, name="captured nothing", strategy="full_materialization").index is None
+    full = lineage.run(Q4, name="captured nothing", strategy="full_materialization").index
+    assert full is not None
+    assert (full.problem, full.maps) == (told, ())
     assert f"are looked for when they are asked for: {told}" in caplog.text
     monkeypatch.setenv("AIRFLOW_LINEAGE_CAPTURE_REQUIRED", "1")
     with pytest.raises(CaptureRequired, match=told.split(":")[0]):
