@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.store import Store
+from airflow_lineage_provider.words import Strategy
 from tests.oracle import evaluate
 from tests.oracle.case_views import views
 from tests.oracle.check import _check_explanation, _pipeline, check_values_over_views
@@ -25,6 +26,8 @@ from tests.oracle.test_fuzz import described, query_text, rejected
 from tests.oracle.values import same
 
 pytestmark = pytest.mark.spark
+
+_FM: Strategy = "function_materialization"
 
 
 @pytest.fixture(scope="module")
@@ -42,19 +45,20 @@ def test_random_pipelines(block: int, lineage: Lineage, spark: SparkSession, sto
         @given(case=cases(depth=4, further=False, storages=("parquet",)))
         def hold(case: Case) -> None:
             # A run that stores nothing is made again, by Spark.
-            case = replace(case, strategy="full_materialization" if case.strategy.startswith("full") else "function_materialization")
+            case = replace(case, strategy="full_materialization" if case.strategy in ("full_materialization", "rerun") else _FM)
             note(described(case))
             with counted.one(rejected, query_text(case)):
-                answered.update(_engines(case, lineage, spark, store))
+                engines = _engines(case, lineage, spark, store)
+                answered.update({*engines, case.strategy} if engines else ())
 
         hold()
-    assert LONG or answered["duckdb"], answered
+    assert LONG or (answered["duckdb"] and answered["full_materialization"]), answered
 
 
 def _engines(case: Case, lineage: Lineage, spark: SparkSession, store: Store) -> set[str]:
-    """The engines that answered, if what they answered is right; none where it takes Spark.
+    """The engines that answered, if what they answered is right; none where it takes Spark, which it never does under Full.
 
-    :raises AssertionError: source lineage, links, reasons or guarantees are not what they should be.
+    :raises AssertionError: source lineage, links, reasons or guarantees are not what they should be, or Full takes Spark.
     """
     expected = evaluate.rows(case.query, case.tables)
     with views(case, spark):
@@ -72,7 +76,9 @@ def _engines(case: Case, lineage: Lineage, spark: SparkSession, store: Store) ->
             used = {query.engine for query in found.queries}
             assert "spark" not in used
             return used
-        except SparkRequired:
+        except SparkRequired as problem:
+            if case.strategy != _FM:
+                raise AssertionError(f"Full takes Spark: {problem}") from problem
             return {"none"}
         finally:
             lineage.drop(run.id)
