@@ -16,6 +16,7 @@ from airflow_lineage_provider.sources.duckdb_query import fetched
 from airflow_lineage_provider.sources.file_uris import local_path
 from airflow_lineage_provider.sources.files import CannotReadHere
 from airflow_lineage_provider.sources.kept import KEPT
+from airflow_lineage_provider.sources.partitions import Partition, partition_of, without_partitions
 from airflow_lineage_provider.sources.row_digests import row_digest
 from airflow_lineage_provider.sources.text_values import typed
 
@@ -50,8 +51,6 @@ def _state(path: Path) -> tuple[int, ...]:
 
 def _paths(source: Source, files: Iterable[str]) -> tuple[Path, ...]:
     table = source.relation.name
-    if source.relation.partition_columns:
-        raise CannotReadHere(f"{table} is partitioned by {', '.join(source.relation.partition_columns)}")
     found = [local_path(uri) for uri in files]
     here = tuple(path for path in found if path is not None)
     if len(here) < len(found):
@@ -64,14 +63,33 @@ def _read(source: Source, identity: SourceIdentity, paths: Sequence[Path], setti
 
     form = csv_format(source.relation, settings.get("spark.sql.session.timeZone", ""))
     _check_columns(source, settings)
-    own = dict(zip(source.columns, (a.type for a in source.output), strict=False))
+    own, in_files = _types(source), _types(without_partitions(source))
+    if not in_files:
+        raise CannotReadHere(f"{source.relation.name} has no columns but its partitions")
     left, parts = MOST_BYTES, []
     for path in paths:
+        folders = _partition(source, path)
         data = data_of(path, left)
         left -= len(data)
-        parts.append(_file(path, data, form, own, settings))
+        rows = _file(path, data, form, in_files, settings)
+        for one in (column for column in own if column in folders):
+            rows = rows.append_column(one, folders.arrow(one, to_arrow(own[one]), rows.num_rows))
+        parts.append(rows.select([*own]))
     schema = pa.schema([(one, to_arrow(kind)) for one, kind in own.items()])
     return _with_key(pa.concat_tables([schema.empty_table(), *(part.cast(schema) for part in parts)]), identity, own)
+
+
+def _types(source: Source) -> dict[str, str]:
+    return dict(zip(source.columns, (a.type for a in source.output), strict=False))
+
+
+def _partition(source: Source, path: Path) -> Partition:
+    """The values of a file's folders; raises as `partition_of`, and of texts whose digest is not known."""
+    found = partition_of(source, path)
+    for column, value in found.values.items():
+        if value is not None and not value.isprintable():
+            raise CannotReadHere(f"partition {column} of {path} has a control character")
+    return found
 
 
 def _check_columns(source: Source, settings: Mapping[str, str]) -> None:

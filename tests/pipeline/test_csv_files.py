@@ -125,6 +125,28 @@ def test_with_spark_and_without(
         Lineage(store=store).get_run(run.id).explain(target, save=False)
 
 
+def test_partitions(lineage: Lineage, store: Store, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values in the names of folders, by Spark's own writer: the schema names them in another order, or Spark infers all of it."""
+    given = [(1, "a/b=%", 7, "x"), (2, "é 😀'", 8, "y"), (3, None, 7, "z"), (4, "a/b=%", 7, "x")]
+    made = spark.createDataFrame(
+        [(*row, f"2024-02-{20 + row[0] % 2}") for row in given], "id int, land string, y int, s string, day string"
+    )
+    made.write.partitionBy("land", "y", "day").csv(str(tmp_path / "players"), header=True)
+    query = "SELECT land, y, day, count(*) AS n, max(id) AS most FROM players GROUP BY ALL"
+    for schema in ("day date, id int, land string, y bigint, s string", ""):
+        run = lineage.run(over(tmp_path / "players", query, schema), name="csv")
+        found = Lineage(store=store).get_run(run.id).explain("n > 0", save=False)
+        assert "spark" not in engines(found)
+        with monkeypatch.context() as patch:
+            patch.setattr(csv_source, "KEPT", Kept(0))
+            patch.setitem(sys.modules, "duckdb", None)
+            by_spark = run.explain("n > 0", save=False)
+        assert "spark" in engines(by_spark)
+        assert rows(found) == rows(by_spark)
+        assert found.sources["players"].rows.num_rows == len(given)
+        assert found.guarantee == by_spark.guarantee
+
+
 def test_a_key_that_is_named(lineage: Lineage, store: Store, players: Path) -> None:
     run = lineage.run(over(players, ASKED["a group"][0]), name="csv", keys={"players": ["id", "team"]})
     found = Lineage(store=store).get_run(run.id).explain("team = 'a'", save=False)

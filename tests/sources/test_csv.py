@@ -87,7 +87,8 @@ def test_every_line_is_looked_at(tmp_path: Path) -> None:
     ("relation", "why"),
     [
         ({"kind": "table", "options": (("table", "t"),)}, "in the catalog"),
-        ({"partition_columns": ("a",)}, "partitioned by a"),
+        ({"partition_columns": ("a",)}, "no columns but its partitions"),
+        ({"partition_columns": ("b",)}, "partitioned by b, and .*a.csv is not in such folders"),
         ({"options": (("header", "perhaps"),)}, "option header"),
         ({"options": (("newOption", "x"),)}, "option newoption"),
         ({"options": (("sep", ";"), ("delimiter", "|"))}, "separator"),
@@ -100,6 +101,28 @@ def test_how_it_was_read(tmp_path: Path, relation: dict[str, Any], why: str) -> 
     (tmp_path / "a.csv").write_text("x\n")
     with pytest.raises(CannotReadHere, match=why):
         csv_table(source({"a": "string"}, {}, **relation), DIGEST, [f"file:{tmp_path}/a.csv"], SETTINGS)
+
+
+def test_partitions(tmp_path: Path) -> None:
+    """What the folders say stands in their columns' places, and in the digest as a column of the file would."""
+    whole = case('1,"a/b=% é",7,2024-02-29,x\n2,"a/b=% é",7,2024-02-29,y\n3,,8,2024-02-29,z\n', "i int, c string, y int, d date, s string")
+    folders = {
+        "c=a%2Fb%3D%25 é/y=007/d=2024-02-29": "1,x\n2,y\n",
+        "c=__HIVE_DEFAULT_PARTITION__/y=8/d=2024-02-29": "3,z\n",
+    }
+    for folder, data in folders.items():
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "part.csv").write_text(data)
+    leaf, files = source(whole.columns, {}, partition_columns=("c", "y", "d")), [f"file:{tmp_path}/{one}/part.csv" for one in folders]
+    assert csv_table(leaf, DIGEST, files, SETTINGS).equals(read(written(tmp_path, "plain", whole), whole))
+    for folder, why in (("c=x/y=1.5/d=2024-02-29", "y=1.5 is not certain"), ("c=a%0Ab/y=1/d=2024-02-29", "a control character")):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "part.csv").write_text("1,x\n")
+        with pytest.raises(CannotReadHere, match=why):
+            csv_table(leaf, DIGEST, [*files, f"file:{tmp_path}/{folder}/part.csv"], SETTINGS)
+    (tmp_path / next(iter(folders)) / "part.csv").write_text("1,c,7,2024-02-29,x\n")  # with the partitions' columns in the file, too
+    with pytest.raises(CannotReadHere, match=r"part\.csv: "):
+        csv_table(leaf, DIGEST, files, SETTINGS)
 
 
 def test_which_session_it_was_read_in(tmp_path: Path) -> None:
