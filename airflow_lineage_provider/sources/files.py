@@ -32,8 +32,10 @@ def check_source(source: Source, settings: Mapping[str, str]) -> None:
 
     :raises CannotReadHere: its columns are not those of its files.
     """
-    if source.relation.partition_columns and source.relation.kind != "files":  # the catalog says where a table's are
-        raise CannotReadHere(f"{source.relation.name} is a table partitioned by {', '.join(source.relation.partition_columns)}")
+    relation = source.relation
+    if relation.partition_columns and relation.kind != "files" and not relation.partitions_in_folders:
+        columns = ", ".join(relation.partition_columns)
+        raise CannotReadHere(f"{relation.name} is a table partitioned by {columns}, and it is not known that its folders have their names")
     if settings.get("spark.sql.parquet.fieldId.read.enabled", "false").lower() == "true":
         raise CannotReadHere(f"the columns of {source.relation.name} are found by field id")
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.plan.operators import Source
 from airflow_lineage_provider.sources.duckdb_connection import text
+from airflow_lineage_provider.sources.file_uris import local_path
 from airflow_lineage_provider.sources.files import CannotReadHere
 
 if TYPE_CHECKING:
@@ -44,6 +45,11 @@ class Partition:
         return pa.chunked_array([pa.array([self.values[column.casefold()]] * rows, pa.string()).cast(kind)])
 
 
+def unescaped(folder: str) -> str:
+    """The text of a folder's name, as Spark has escaped it."""
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), folder)
+
+
 def without_partitions(source: Source) -> Source:
     """The source with the columns alone that stand in its files: of a name that a file has, too, Spark takes what the folder says."""
     named = {one.casefold() for one in source.relation.partition_columns}
@@ -57,9 +63,18 @@ def partition_of(source: Source, path: Path) -> Partition:
     :raises CannotReadHere: they are not those of its partitions, or a value could be read in two ways.
     """
     columns = source.relation.partition_columns
+    if columns and source.relation.kind == "table":
+        _check_place(source, path)
     types = {name.casefold(): a.type for name, a in zip(source.columns, source.output, strict=False)}
     folders = _folders(source, path, columns)
     return Partition({name.casefold(): _value(name, types.get(name.casefold(), "string"), value) for name, value in folders})
+
+
+def _check_place(source: Source, path: Path) -> None:
+    """A catalog's partition has all files below its folder, and these may stand in folders of names that say something else."""
+    roots = [local_path(root) for root in source.relation.paths]
+    if path.parents[len(source.relation.partition_columns)] not in roots:
+        raise CannotReadHere(f"{path} is not in the folder of a partition of {source.relation.name}")
 
 
 def _folders(source: Source, path: Path, columns: Sequence[str]) -> list[tuple[str, str]]:
@@ -75,7 +90,7 @@ def _value(column: str, kind: str, given: str) -> str | None:
         return None
     known = _ODD.search(given) is None
     if kind == "string":
-        known, given = known and bool(given), _ESCAPED.sub(lambda found: chr(int(found[1], 16)), given)
+        known, given = known and bool(given), unescaped(given)
     elif kind in _LARGEST:
         known = _WHOLE.fullmatch(given) is not None and -_LARGEST[kind] - 1 <= int(given) <= _LARGEST[kind]
     else:

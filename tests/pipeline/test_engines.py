@@ -257,6 +257,36 @@ def test_a_row_and_its_engine_are_shown(lineage: Lineage, store: Store, folder: 
     assert "players" in query.sql
 
 
+def test_partitions_of_a_table(
+    lineage: Lineage, store: Store, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In their own folders; one that the catalog has elsewhere leaves all of them to Spark."""
+    spark.sql("CREATE TABLE divided_table (id int, country string, year int) USING parquet PARTITIONED BY (country, year)")
+    rows = "(1, 'a/b=%', 2023), (2, 'é 😀', 2024), (3, NULL, 2024), (4, 'NL', 2023), (5, 'NL', 2023)"
+    spark.sql(f"INSERT INTO divided_table VALUES {rows}")
+    query = "SELECT country, year, count(*) AS n, max(id) AS most FROM divided_table GROUP BY ALL"
+    run = lineage.run(query, name="engines")
+    found = Lineage(store=store).get_run(run.id).explain("n > 0", save=False)
+    assert "spark" not in engines(found)
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "duckdb", None)
+        by_spark = run.explain("n > 0", save=False)
+    assert "spark" in engines(by_spark)
+    behind = [sorted(map(str, one.sources["divided_table"].rows.to_pylist())) for one in (found, by_spark)]
+    assert behind[0] == behind[1]
+    assert len(behind[0]) == 5
+    parquet.write_table(pa.table({"id": pa.array([6], pa.int32())}), tmp_path / "6.parquet")
+    (tmp_path / "country=x" / "year=1").mkdir(parents=True)
+    shutil.move(tmp_path / "6.parquet", tmp_path / "country=x" / "year=1" / "6.parquet")
+    spark.sql(f"ALTER TABLE divided_table ADD PARTITION (country='NL', year=2025) LOCATION '{tmp_path}/country=x/year=1'")
+    elsewhere = lineage.run(query, name="engines")
+    with pytest.raises(SparkRequired):
+        Lineage(store=store).get_run(elsewhere.id).explain("year = 2025", save=False)
+    (row,) = elsewhere.explain("year = 2025", save=False).sources["divided_table"].rows.to_pylist()
+    assert row == {"id": 6, "country": "NL", "year": 2025}
+    spark.sql("DROP TABLE divided_table")
+
+
 def test_more_than_a_thousand_files(lineage: Lineage, store: Store, folder: Path) -> None:
     """Told by one digest of them all: still as they were, they are read in one scan."""
     (part,) = (folder / "players").glob("part-1*")

@@ -19,12 +19,21 @@ from airflow_lineage_provider.sources.duckdb_source import duckdb_source
 from airflow_lineage_provider.sources.files import CannotReadHere
 from airflow_lineage_provider.sources.parquet import read_positions
 from airflow_lineage_provider.sources.partitions import partition_of, without_partitions
+from airflow_lineage_provider.spark.capturing.partition_folders import in_folders
 
 KEY = SourceIdentity(kind="file_position", columns=(KeyColumn(name="file", type="bigint"), KeyColumn(name="position", type="bigint")))
 
 
-def source(partitions: tuple[str, ...], kind: str = "files", **types: str) -> Source:
-    relation = Relation(name="t", kind=kind, format="parquet", partition_columns=partitions)  # type: ignore[arg-type]
+def source(partitions: tuple[str, ...], kind: str = "files", folder: Path | None = None, **types: str) -> Source:
+    paths, known = (() if folder is None else (f"file:{folder}",)), folder is not None
+    relation = Relation(
+        name="t",
+        kind=kind,  # type: ignore[arg-type]
+        format="parquet",
+        partition_columns=partitions,
+        paths=paths,
+        partitions_in_folders=known,
+    )
     output = tuple(Attribute(id=n, name=column, type=one) for n, (column, one) in enumerate(types.items(), 1))
     return Source(relation=relation, output=output, columns=tuple(types), leaf=0)
 
@@ -87,6 +96,49 @@ def test_what_stands_in_files() -> None:
     assert without_partitions(source(("P",), x="int", p="int", y="int")).columns == ("x", "y")
     assert without_partitions(source((), x="int")).columns == ("x",)
     assert partition_of(source((), x="int"), Path("/a.parquet")).values == {}
+
+
+def told(values: str, place: str) -> str:
+    """A partition as Spark's catalog writes it."""
+    parameters = "{numFiles=1, transient_lastDdlTime=1}"
+    return (
+        f"CatalogPartition(\n\tPartition Values: [{values}]\n\tLocation: {place}\n\tPartition Parameters: {parameters}\n"
+        "\tCreated Time: Thu Nov 26 16:20:26 UTC 2026\n\tLast Access: UNKNOWN)"
+    )
+
+
+def test_partitions_of_the_catalog_in_their_folders() -> None:
+    fine = [
+        told("p=a/b=%, q=7", "file:/w/t/p=a%2Fb%3D%25/q=7"),
+        told("p=__HIVE_DEFAULT_PARTITION__, q=é]", "file:/w/t/p=__HIVE_DEFAULT_PARTITION__/q=é]"),
+    ]
+    assert in_folders("", "file:/w/t", ("p", "q"))
+    assert in_folders("\n\x1e\n".join(fine), "file:/w/t", ("p", "q"))
+    for values, place in (
+        ("p=1, q=2", "file:/elsewhere/p=1/q=2"),
+        ("p=1, q=2", "file:/w/t/p=1/q=3"),
+        ("p=1, q=2", "file:/w/t/q=2/p=1"),
+        ("p=1, q=2", "file:/w/t/p=1/q=2/more"),
+        ("p=1, q=2", "file:/w/t/p=1"),
+        ("p=1, q=2", "file:/w/t"),
+        ("p=1, q=2, q=3", "file:/w/t/p=1, q=2/q=3"),  # which of the two has the comma
+        ("p=%41, q=2", "file:/w/t/p=%41/q=2"),
+    ):
+        assert not in_folders("\n\x1e\n".join([*fine, told(values, place)]), "file:/w/t", ("p", "q")), place
+    assert not in_folders("something else", "file:/w/t", ("p",))
+
+
+def test_tables_of_the_catalog(tmp_path: Path) -> None:
+    """A partition's files are in its folder, and not below it, where names mean nothing."""
+    given = source(("p",), "table", tmp_path, x="bigint", p="int")
+    for folder in ("p=1", "p=1/p=2", "other/p=1"):
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        parquet.write_table(pa.table({"x": [5]}), tmp_path / folder / "a.parquet")
+    read = duckdb_source(given, KEY, ["p", "x"], {"7": str(tmp_path / "p=1" / "a.parquet")}, {})
+    assert fetched("SELECT p, x FROM t", views={"t": read.query}, tables={}, paths=read.paths).to_pylist() == [{"p": 1, "x": 5}]
+    for folder in ("p=1/p=2", "other/p=1"):
+        with pytest.raises(CannotReadHere, match="is not in the folder of a partition of t"):
+            duckdb_source(given, KEY, ["p"], {"7": str(tmp_path / folder / "a.parquet")}, {})
 
 
 def test_tables_of_the_catalog_are_left_to_spark(tmp_path: Path) -> None:
