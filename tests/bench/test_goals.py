@@ -32,6 +32,7 @@ TO_REACH = {
         "one target, source in local CSV, grouping without a UDF, s",
         "the first of one target, source in local Parquet or CSV, s",
         "one target, source in local Parquet or CSV, as people ask, s",
+        "one target, source in local Parquet or CSV of ten million rows, s",
     ],
     "Spark never needed for files that the process can read": [
         "share of groupings over a local Parquet file that are explained without Spark"

@@ -19,7 +19,7 @@ from tests.bench.told import Told, kind_of
 
 def test_an_arm_that_reaches_no_goal_is_profiled(tmp_path: Path) -> None:
     goal = next(one for one in goals() if one.of == "wall, s" and one.most == 0.05 and not one.over)
-    title, arm = "1 of 40 groups, source: parquet", "again, without Spark"
+    title, arm = "1 of 2,000 groups, source: parquet", "again, without Spark"
     assert missed("deriving", "small", title, {arm: {"wall, s": 0.06}}) == {arm: [goal]}
     assert missed("deriving", "small", title, {arm: {"wall, s": 0.04}, "another": {"wall, s": 7.0}}) == {}
     assert missed("deriving", "small", "another", {arm: {"wall, s": 0.06}}) == {}

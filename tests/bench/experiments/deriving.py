@@ -1,8 +1,8 @@
 """What explaining rows of a grouping takes, by where its source is: data made in the session, Parquet, CSV, a table of PostgreSQL.
 
-One row, a hundred, ten thousand; for the first time (everything opened anew) and again; without Spark and with. Beside them the floor, a
-bare look-up of the source rows in an indexed table of PostgreSQL, and DuckDB on the same files. Then one row of ever larger files; and of
-groupings by what is computed, as people write them, how many are explained without Spark.
+One row, a hundred, ten thousand, of 10⁴ to 10⁷ rows; for the first time (everything opened anew) and again; without Spark and with.
+Beside them the floor, a bare look-up of the source rows in an indexed table of PostgreSQL, and DuckDB on the same files. Then one row of
+ever larger files, in turns; and of groupings by what is computed, as people write them, how many are explained without Spark.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import duckdb
+import numpy as np
 import psycopg2
 import pyarrow as pa
 import pytest
-from pyarrow import csv, parquet
+from pyarrow import compute, csv, parquet
 
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.errors import SparkRequired
@@ -33,14 +34,17 @@ from tests.bench.ground import Ground
 
 JDBC = Path(os.environ.get("POSTGRESQL_JDBC", "/usr/share/java/postgresql.jar"))
 """PostgreSQL's driver: Debian's libpostgresql-jdbc-java, or where it says."""
-ROWS = {"small": 20_000, "full": 1_000_000}
+ROWS = {"small": (20_000,), "full": (10_000, 100_000, 1_000_000, 10_000_000)}
 AS_PEOPLE_ASK = "as people ask"
 """Without Spark, by `explain` with nothing but a target and how large it may be."""
 EACH = 10
 """Rows of a group."""
 TARGETS = {"small": (1, 100, 1_000), "full": (1, 100, 10_000)}
+"""Groups that are asked about; of tables that have more of them."""
 KINDS = ("session", "parquet", "csv", "postgresql")
-SQL = "SELECT team, count(*) AS n, sum(amount) AS total FROM bench_{kind} GROUP BY team"
+MOST_OF_SESSION = 1_000_000
+"""Rows that are made in a session: as many as people make there."""
+SQL = "SELECT team, count(*) AS n, sum(amount) AS total FROM {source} GROUP BY team"
 GROWING = {"small": (10_000, 100_000), "full": (10_000, 100_000, 1_000_000, 10_000_000)}
 """Rows of a Parquet file of which one group is explained."""
 GROUPINGS = (
@@ -64,22 +68,27 @@ def run(ground: Ground) -> Iterator[Comparison]:
 
 
 def _by_source(ground: Ground) -> Iterator[Comparison]:
-    table = _table(ROWS[ground.size])
-    _floor_table(ground, table)
-    for kind in KINDS:
-        if kind == "postgresql" and not JDBC.exists():
-            continue
-        _view(ground, kind, table)
-        made = ground.lineage.run(SQL.format(kind=kind), name=f"bench deriving {kind}")
-        made.close()
-        for targets in TARGETS[ground.size]:
-            asked, notes = _asking(ground, made.id, f"bench_{kind}", targets)
-            title = f"{targets:,} of {ROWS[ground.size] // EACH:,} groups, source: {kind}"
-            found = compared(title, _floor(ground, kind, targets) | asked, ground.meter, ground.repeats)
-            found.notes = notes
-            yield found
+    for rows in ROWS[ground.size]:
+        table = _table(rows)
+        _floor_table(ground, table)
+        for kind in KINDS:
+            if (kind != "postgresql" or JDBC.exists()) and (kind != "session" or rows <= MOST_OF_SESSION):
+                yield from _of_kind(ground, kind, table)
     if not JDBC.exists():
         yield Comparison("source: postgresql", "", {}, notes={"PostgreSQL": f"its JDBC driver is not at {JDBC} (POSTGRESQL_JDBC)"})
+
+
+def _of_kind(ground: Ground, kind: str, table: pa.Table) -> Iterator[Comparison]:
+    source, groups = f"bench_{kind}_{table.num_rows}", table.num_rows // EACH
+    _view(ground, kind, source, table)
+    made = ground.lineage.run(SQL.format(source=source), name=f"bench deriving {source}")
+    made.close()
+    for targets in (one for one in TARGETS[ground.size] if one < groups):
+        asked, notes = _asking(ground, made.id, kind, source, targets)
+        arms = _floor(ground, kind, source, targets) | asked
+        found = compared(f"{targets:,} of {groups:,} groups, source: {kind}", arms, ground.meter, ground.repeats)
+        found.notes = notes
+        yield found
 
 
 def _growing(ground: Ground) -> Comparison:
@@ -144,13 +153,9 @@ def _links_of(run: Run) -> list[tuple[Any, ...]]:
 
 
 def _table(rows: int) -> pa.Table:
-    numbers = range(rows)
-    return pa.table({
-        "id": pa.array(numbers, pa.int64()),
-        "team": pa.array([n % (rows // EACH) for n in numbers], pa.int64()),
-        "amount": pa.array([n * 7 % 1_000 for n in numbers], pa.int64()),
-        "name": pa.array([f"row {n}" for n in numbers]),
-    })  # fmt: skip
+    numbers = np.arange(rows, dtype=np.int64)
+    names = compute.binary_join_element_wise("row", pa.array(numbers).cast(pa.string()), " ")
+    return pa.table({"id": numbers, "team": numbers % (rows // EACH), "amount": numbers * 7 % 1_000, "name": names})
 
 
 def _floor_table(ground: Ground, table: pa.Table) -> None:
@@ -162,17 +167,17 @@ def _floor_table(ground: Ground, table: pa.Table) -> None:
         connection.commit()
 
 
-def _view(ground: Ground, kind: str, table: pa.Table) -> None:
-    spark, name = ground.spark, f"bench_{kind}"
+def _view(ground: Ground, kind: str, name: str, table: pa.Table) -> None:
+    spark, path = ground.spark, str(ground.folder / f"{name}.{kind}")
     if kind == "session":
         spark.createDataFrame(table).createOrReplaceTempView(name)
     elif kind == "parquet":
-        parquet.write_table(table, ground.folder / "deriving.parquet")
-        spark.read.parquet(str(ground.folder / "deriving.parquet")).createOrReplaceTempView(name)
+        parquet.write_table(table, path)
+        spark.read.parquet(path).createOrReplaceTempView(name)
     elif kind == "csv":
-        csv.write_csv(table, ground.folder / "deriving.csv")
+        csv.write_csv(table, path)
         read = spark.read.schema("id bigint, team bigint, amount bigint, name string").option("header", "true")
-        read.csv(str(ground.folder / "deriving.csv")).createOrReplaceTempView(name)
+        read.csv(path).createOrReplaceTempView(name)
     else:
         parts = urlsplit(ground.lineage.store.tcp_url)
         login = {"user": parts.username or "postgres", "password": parts.password or ""}
@@ -184,9 +189,9 @@ def _view(ground: Ground, kind: str, table: pa.Table) -> None:
         spark.read.format("jdbc").options(**at).load().createOrReplaceTempView(name)
 
 
-def _floor(ground: Ground, kind: str, targets: int) -> dict[str, Arm]:
+def _floor(ground: Ground, kind: str, source: str, targets: int) -> dict[str, Arm]:
     """The source rows alone, by the best way there is; the first is what all are held against."""
-    files = {"parquet": "read_parquet('{}/deriving.parquet')", "csv": "read_csv('{}/deriving.csv')"}
+    readers = {"parquet": "read_parquet", "csv": "read_csv"}
     connection = psycopg2.connect(ground.lineage.store.url)
 
     def look_up() -> Any:
@@ -195,13 +200,13 @@ def _floor(ground: Ground, kind: str, targets: int) -> dict[str, Arm]:
             return cursor.fetchall()
 
     arms = {"bare look-up in PostgreSQL": Arm(look_up, sorted)}
-    if kind in files:
-        sql = f"SELECT * FROM {files[kind].format(ground.folder)} WHERE team < {targets}"
+    if kind in readers:
+        sql = f"SELECT * FROM {readers[kind]}('{ground.folder}/{source}.{kind}') WHERE team < {targets}"
         arms = {"DuckDB on the same files": Arm(lambda: duckdb.execute(sql).to_arrow_table(), _rows)} | arms
     return arms
 
 
-def _asking(ground: Ground, made: str, source: str, targets: int) -> tuple[dict[str, Arm], dict[str, str]]:
+def _asking(ground: Ground, made: str, kind: str, source: str, targets: int) -> tuple[dict[str, Arm], dict[str, str]]:
     """Without Spark, where nothing needs it, or else why not; and with: by Spark's own queries, where those without would be DuckDB's."""
     without = Lineage(store=ground.lineage.store).get_run(made)
     answer = partial(_of, source)
@@ -209,14 +214,14 @@ def _asking(ground: Ground, made: str, source: str, targets: int) -> tuple[dict[
     notes: dict[str, str] = {}
     try:
         _explained(without, targets)
-        for kind, ask in {"without Spark": _explained, AS_PEOPLE_ASK: _as_people_ask}.items():
-            arms[f"first, {kind}"] = Arm(partial(_opened, ground, made, partial(ask, targets=targets)), answer)
-            arms[f"again, {kind}"] = Arm(partial(ask, without, targets), answer)
+        for how, ask in {"without Spark": _explained, AS_PEOPLE_ASK: _as_people_ask}.items():
+            arms[f"first, {how}"] = Arm(partial(_opened, ground, made, partial(ask, targets=targets)), answer)
+            arms[f"again, {how}"] = Arm(partial(ask, without, targets), answer)
     except SparkRequired as problem:
         notes["without Spark"] = str(problem)
     known = ground.lineage.get_run(made)
     by_spark = _without_duckdb(lambda: _explained(known, targets))
-    return arms | {"again, by Spark" if source != "bench_session" else "again, with Spark": Arm(by_spark, answer)}, notes
+    return arms | {"again, by Spark" if kind != "session" else "again, with Spark": Arm(by_spark, answer)}, notes
 
 
 def _opened(ground: Ground, made: str, ask: Callable[[Run], Any]) -> Any:
