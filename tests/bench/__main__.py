@@ -59,7 +59,11 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=3, help="of every arm, in turns")
     parser.add_argument("--only", action="append", choices=EXPERIMENTS, help="this experiment alone (may be repeated)")
     parser.add_argument("--scale-factor", action="append", default=[], help="of TPC-H, in place of the size's (may be repeated): 10, say")
-    parser.add_argument("--udf-seconds", type=float, default=0.0, help="that a model of CDA takes longer for each call, as larger ones do")
+    slower = parser.add_mutually_exclusive_group()
+    slower.add_argument("--udf-seconds", type=float, default=0.0, help="that a model of CDA takes longer for each call, as larger ones do")
+    slower.add_argument(
+        "--cost-ratio", type=float, default=0.0, help="of a CDA query's calls to the rest of it, by making calls slower: the paper's is 190"
+    )
     parser.add_argument("--out", type=Path, default=Path("bench"), help="the folder of results.json and report.html")
     parser.add_argument("--gate", action="store_true", help="fail where a figure is beyond its bound (bounds.toml)")
     parser.add_argument("--into", type=Path, help=argparse.SUPPRESS)
@@ -74,7 +78,9 @@ def _run(name: str, arguments: argparse.Namespace, results: Results) -> None:
     into = arguments.out / f"{name}.found.json"
     own = [sys.executable, "-m", "tests.bench", "--only", name, "--size", arguments.size, "--repeats", str(arguments.repeats)]
     own += [text for factor in arguments.scale_factor for text in ("--scale-factor", factor)]
-    own += ["--udf-seconds", str(arguments.udf_seconds), "--into", str(into)]
+    # (Only one of the two may be given.)
+    own += ["--cost-ratio", str(arguments.cost_ratio)] if arguments.cost_ratio else ["--udf-seconds", str(arguments.udf_seconds)]
+    own += ["--into", str(into)]
     into.unlink(missing_ok=True)
     results.failed[name] = "it was ended before it was done"
     try:
@@ -118,7 +124,7 @@ def _problem(told: str) -> str:
 
 def _run_one(name: str, arguments: argparse.Namespace) -> int:
     found: list[Comparison] = []
-    with ground(arguments.size, arguments.repeats, tuple(arguments.scale_factor), arguments.udf_seconds) as made:
+    with ground(arguments.size, arguments.repeats, tuple(arguments.scale_factor), arguments.udf_seconds, arguments.cost_ratio) as made:
         told = Told(name, arguments.size, made.beside, made.meter)
         for one in with_others(import_module(f"tests.bench.experiments.{name}").run(made)):
             found.append(one)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from airflow_lineage_provider import Lineage
 
 Size = Literal["small", "full"]
+QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.sql.shuffle.partitions": "4"}
+"""Settings of every session here."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Ground:
     """``small`` experiments take about a minute; ``full`` ones have the papers' shapes as far as the machine carries them.
 
     ``scale_factors``: those of TPC-H that were asked for, in place of the size's; ``udf_seconds``: how long each call of a model of the CDA
-    workload takes longer than it does.
+    workload takes longer than it does, or ``cost_ratio``: how many times what the rest of a query takes its calls are to take.
     """
 
     spark: SparkSession
@@ -39,6 +41,7 @@ class Ground:
     repeats: int
     scale_factors: tuple[str, ...] = ()
     udf_seconds: float = 0.0
+    cost_ratio: float = 0.0
 
     @property
     def is_small(self) -> bool:
@@ -58,7 +61,9 @@ class Ground:
 
 
 @contextmanager
-def ground(size: Size, repeats: int, scale_factors: tuple[str, ...] = (), udf_seconds: float = 0.0) -> Iterator[Ground]:
+def ground(
+    size: Size, repeats: int, scale_factors: tuple[str, ...] = (), udf_seconds: float = 0.0, cost_ratio: float = 0.0
+) -> Iterator[Ground]:
     """Made for one experiment, in a process of its own, and taken away after it."""
     folder = Path(tempfile.mkdtemp(prefix="lineage-bench-"))
     os.environ["AIRFLOW_LINEAGE_HOME"] = str(folder / "home")
@@ -69,7 +74,8 @@ def ground(size: Size, repeats: int, scale_factors: tuple[str, ...] = (), udf_se
     spark = _session(folder)
     try:
         with Lineage(spark) as lineage:
-            yield Ground(spark, lineage, folder, Meter(spark, lineage.store, folder), size, repeats, scale_factors, udf_seconds)
+            meter = Meter(spark, lineage.store, folder)
+            yield Ground(spark, lineage, folder, meter, size, repeats, scale_factors, udf_seconds, cost_ratio)
     finally:
         spark.stop()
         stop_embedded()
@@ -77,11 +83,4 @@ def ground(size: Size, repeats: int, scale_factors: tuple[str, ...] = (), udf_se
 
 
 def _session(folder: Path) -> SparkSession:
-    chosen = {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.sql.shuffle.partitions": "4",
-        "spark.driver.memory": "4g",
-        "spark.sql.warehouse.dir": str(folder / "warehouse"),
-    }
-    return local_session("lineage bench", chosen)
+    return local_session("lineage bench", {**QUIET, "spark.driver.memory": "4g", "spark.sql.warehouse.dir": str(folder / "warehouse")})
