@@ -118,12 +118,22 @@ def test_files_that_cannot_be_compared(tmp_path: Path) -> None:
         assert message in done.stderr
 
 
-def test_bounds_that_do_not_hold() -> None:
-    most: Bounds = {" / ".join(WHERE): {"jobs": 3, "CPU ÷": 5.0, "JVM calls": 1}, "growth / of what was not run / recorded": {"jobs": 1}}
-    assert list(passed_bounds(_results(), most)) == [
+def test_bounds_that_do_not_hold(tmp_path: Path) -> None:
+    held = {"jobs": {"least": 3}, "bytes": {"least": 7, "most": 7}, "CPU, s": 1.5}
+    known: Bounds = {
+        " / ".join(WHERE): {**held, "CPU ÷": 5.0, "wall ÷": {"least": 2.1}, "JVM calls": 1},
+        "growth / x / not run": {"jobs": 1},
+    }
+    assert list(passed_bounds(_results(), known)) == [
         "asking / one row / slow: CPU ÷ is 6, beyond 5",
+        "asking / one row / slow: wall ÷ is 2, below 2.1",
         "asking / one row / slow: no 'JVM calls' was measured",
     ]
+    for number, bound in enumerate(("{ lest = 1 }", "{ }", '"1"')):
+        path = tmp_path / f"{number}.toml"
+        path.write_text(f"[a]\njobs = {bound}\n")
+        with pytest.raises(ValueError, match="'jobs' of 'a' needs a least, a most or both"):
+            bounds(path)
 
 
 def test_goals_are_held_against_every_comparison_that_measures_them() -> None:
