@@ -111,7 +111,9 @@ class LineageOfRows(ABC):
         answers (`Run.capture`), or nobody. ``params`` gives secret parameters of the run again.
 
         The source rows are known by their keys then, which tell how many there are (`LineageRows.count`) and which (`rids`, `per_target`).
-        They are read when they are first needed, and what is raised for reading them is raised then.
+        They are read when they are first needed, and what is raised for reading them is raised then. Of a table that was captured in part,
+        or class by class (`CaptureTable`), it is not even found which rows of the result are meant before something is asked of those
+        behind them: both is one question then.
 
         A table that the plan reads at several places is one table; ``by_leaf`` tells the places apart: the answer has the rows of each by a
         name of its own, where a table is named, too.

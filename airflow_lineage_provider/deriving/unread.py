@@ -22,6 +22,7 @@ from airflow_lineage_provider.deriving.numbering import source_numbering
 from airflow_lineage_provider.deriving.target_rows import RowNumbers
 from airflow_lineage_provider.plan.guarantees import EXACT
 from airflow_lineage_provider.recording import Place, empty_rows, meant_tables, tables_of
+from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.tracing.maps import distinct_rows
 
 if TYPE_CHECKING:
@@ -62,19 +63,46 @@ class UnreadBehind:
     lazy: bool
 
     def of(self, target: Any, at: Any, places: Mapping[str, Place]) -> dict[str, LineageRows]:
-        """The rows behind, of these tables, or places.
+        """The rows behind, of these tables, or places; of a table that is not divided they are found now.
 
         :raises InvalidTarget, EmptyTarget, TargetTooLarge, ResultNotStored, NotCaptured: as `keys_behind`.
         """
-        at_once, asked, rows = {name: one for name, one in places.items() if name not in self.divided}, "", RowNumbers((), ())
+        at_once = {name: one for name, one in places.items() if name not in self.divided}
         known: dict[str, KnownKeys] = {}
         if at_once:
             known = self.ask(lambda run: keys_behind(run, target, at_once, at=at, limit=self.limit, lazy=self.lazy))
-        if len(at_once) < len(places):
-            asked, rows = self.ask(lambda run: _rows_asked(run, target, at, self.limit))
-        reading = {name: _OfTable(self, one.table, asked, rows, known.get(name)) for name, one in places.items()}
-        told = {name: known[name].asked if name in known else asked for name in places}
+        rows = _RowsAsked(target, at, self.limit)
+        reading = {name: _OfTable(self, one.table, rows, known.get(name)) for name, one in places.items()}
+        told = {name: known[name].asked if name in known else rows.asked for name in places}
         return {name: UnreadRows(run=self.summary, asked=told[name], table=one.name, read=one) for name, one in reading.items()}
+
+
+@dataclass
+class _RowsAsked:
+    """Rows of the result as a person says which. Which these are is found with the first thing that is asked of what stands behind them, in
+    the question that asks it, and known from then on."""
+
+    target: Any
+    at: Any
+    limit: int
+    _found: RowNumbers | None = None
+
+    @property
+    def asked(self) -> str:
+        """What was asked about, in words."""
+        if self._found is not None:
+            return self._found.asked
+        return self.target if isinstance(self.target, str) else shown(self.target if self.at is None else self.at)
+
+    def of(self, run: AskedRun) -> RowNumbers:
+        """:raises InvalidTarget, EmptyTarget, TargetTooLarge, ResultNotStored: they cannot be meant so."""
+        if self._found is None:
+            chosen = chosen_target(run, self.target, self.at, self.limit)
+            with derivation(run, chosen.condition()) as made:
+                run.progress("finding the target rows")
+                numbers = chosen.numbers(made.rows)
+            self._found = RowNumbers(tuple(numbers.tolist()), asked=chosen.asked)
+        return self._found
 
 
 @dataclass(frozen=True)
@@ -84,8 +112,7 @@ class _OfTable:
 
     of: UnreadBehind
     name: str
-    asked: str
-    target: RowNumbers
+    target: _RowsAsked
     found: KnownKeys | None
 
     @property
@@ -104,8 +131,9 @@ class _OfTable:
         return found
 
     def _keys_in(self, run: AskedRun, narrowing: Narrowing) -> KnownKeys:
-        found = keys_behind(run, self.target, {self.name: Place(self.name)}, limit=self.of.limit, lazy=self.of.lazy, narrowing=narrowing)
-        return replace(found[self.name], asked=self.asked)
+        rows, places = self.target.of(run), {self.name: Place(self.name)}
+        found = keys_behind(run, rows, places, limit=self.of.limit, lazy=self.of.lazy, narrowing=narrowing)
+        return replace(found[self.name], asked=rows.asked)
 
     def rids(self, keys: pa.Table) -> Numbers:
         """The numbers of rows with these keys.
@@ -143,8 +171,9 @@ class _OfTable:
         values = AskedValues(by=by, measures=measures, condition=condition, params=params)
 
         def kept(run: AskedRun) -> pa.Table | None:
-            found = cube.of(run, self.name, self.target.numbers)
-            return values.of(run, self.name, self.target.numbers) if found is None else found
+            numbers = self.target.of(run).numbers
+            found = cube.of(run, self.name, numbers)
+            return values.of(run, self.name, numbers) if found is None else found
 
         found: pa.Table | None = self.of.ask(kept)
         return found
@@ -157,12 +186,3 @@ class _OfTable:
         LineageRows(
             run=self.of.summary, asked="", table=self.name, rows=rows, links=pairs(nothing, nothing), guarantee=EXACT, engine=""
         ).where(condition, **params)
-
-
-def _rows_asked(run: AskedRun, target: Any, at: Any, limit: int) -> tuple[str, RowNumbers]:
-    """What was asked about rows of the result, and which these are."""
-    chosen = chosen_target(run, target, at, limit)
-    with derivation(run, chosen.condition()) as made:
-        run.progress("finding the target rows")
-        numbers = chosen.numbers(made.rows)
-    return chosen.asked, RowNumbers(tuple(numbers.tolist()), asked=chosen.asked)

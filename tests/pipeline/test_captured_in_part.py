@@ -13,7 +13,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Capture, CaptureTable, Cube, Lineage, LineageRows, Run
-from airflow_lineage_provider.errors import IndexTooLarge, InvalidCapture, InvalidOption, NotCaptured
+from airflow_lineage_provider.asking import Asking
+from airflow_lineage_provider.errors import EmptyTarget, IndexTooLarge, InvalidCapture, InvalidOption, NotCaptured
 from airflow_lineage_provider.store import Store
 from tests.in_turn import EVERY, sampled
 
@@ -172,9 +173,22 @@ def test_aggregates_that_are_kept(runs: dict[str, Run], name: str, where: str | 
     assert len(looked_up) > 1
 
 
-def test_which_cube_answers(runs: dict[str, Run]) -> None:
+def test_which_cube_answers(runs: dict[str, Run], monkeypatch: pytest.MonkeyPatch) -> None:
     run = runs["groups"]
     run.capture(tables={"part_sales": CaptureTable(where="tax > 0", cube=CUBES)})
+    questions, session = [], Asking.session
+
+    def counted(asking: Asking, **options: Any) -> Any:
+        questions.append(asking)
+        return session(asking, **options)
+
+    monkeypatch.setattr(Asking, "session", counted)
+    found = run.backward("flag = 'A'", "part_sales").where("tax > 0")
+    assert repr(found) == "<rows of part_sales where tax > 0 for flag = 'A': not read yet>"
+    assert found.aggregate("mode").num_rows
+    assert len(questions) == 1  # which rows are meant is found in the question that the cube answers
+    with pytest.raises(EmptyTarget):
+        run.backward("flag = 'nothing'", "part_sales").aggregate("mode")
     rows = run.backward("flag = 'A'", "part_sales", lazy=False).where("tax > 0")
 
     def engine(found: LineageRows, *asked: Any) -> str:
