@@ -246,7 +246,8 @@ class Lineage(LineageOfStreams, LineageOfWrites, PlansOfDags, ProfileOfTables, S
 
         ``data`` is local Parquet (a file, a folder of them, or several), an Arrow table, or rows of lineage; ``views`` has an expression of
         DuckDB's SQL by the name of each view, for which neither Spark nor the store is asked; or a run that read these files: the rows of
-        its result are the bars, and its lineage says which rows are in each (captured lineage without tracing any).
+        its result are the bars, and its lineage says which rows are in each (captured lineage without tracing any). The name of a source
+        table that such a run has read stands for the table's files.
 
         >>> view = lineage.crossfilter("flights.parquet", {"carrier": "carrier", "delay": "floor(dep_delay / 10)"})  # doctest: +SKIP
         >>> view.brush(carrier=["AA"]).counts["delay"]  # doctest: +SKIP

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.errors import InvalidOption
 from airflow_lineage_provider.recorded_run import Run
-from airflow_lineage_provider.recording import carried_by_plan
+from airflow_lineage_provider.recording import carried_by_plan, tables_of
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.answers.crossfilter import GivenBars
@@ -31,7 +31,10 @@ def with_bars(data: Any, views: Mapping[str, str | Run]) -> tuple[Any, Mapping[s
         return data, plain
     if not isinstance(data, str | Path | list | tuple):
         raise InvalidOption(f"view {next(iter(runs))} is a run: its bars are of the files that it read, and data is to name these")
-    rows = ParquetRows.at([data] if isinstance(data, str | Path) else list(data))
+    places: list[str | Path] = [data] if isinstance(data, str | Path) else list(data)
+    if isinstance(data, str) and not Path(data).exists():
+        places = _files_of(data, runs.values()) or places
+    rows = ParquetRows.at(places)
     made: dict[str, GivenBars] = {}
     for name, run in runs.items():
         try:
@@ -43,6 +46,14 @@ def with_bars(data: Any, views: Mapping[str, str | Run]) -> tuple[Any, Mapping[s
         carried = plan.behind if plan.behind is not None else carried_by_plan(plan)
         made[name] = replace(bars, of_result=replace(bars.of_result, carried=carried, explain=partial(_explained, run)))
     return rows, {name: made.get(name) or plain[name] for name in views}
+
+
+def _files_of(table: str, runs: Iterable[Run]) -> list[str | Path]:
+    """The files of the source table of a name that one of the runs has read, the first that has; none where none has."""
+    from airflow_lineage_provider.running.files_as_read import files_read
+
+    found = (files_read(group[0].version) for run in runs for name, group in tables_of(run.plan).items() if name == table)
+    return [*next((files for files in found if files), ())]
 
 
 def _explained(run: Run, position: int) -> Explanation:

@@ -27,6 +27,7 @@ class CapturedMap:
     frames, partners), one index leads to the sets of a segment that is not stored, and others on from them. ``encoding`` is how it is
     written, ``because`` why so; ``edges`` are pairs of rows, ``bytes`` those that are written. ``shape`` is what the encoding hangs on: how
     many rows stand behind one, how many one stands behind, how near they are (`capture.shape`); None of indexes of older releases.
+    ``seconds`` are those that choosing the encoding and writing took, not those in which the rows were found (`CapturedWay`).
     """
 
     segment: int
@@ -38,6 +39,7 @@ class CapturedMap:
     edges: int
     bytes: int
     shape: Shape | None = None
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,6 +139,7 @@ def _map(one: RecordedMap, recorded: RecordedPlan) -> CapturedMap:
     return CapturedMap(
         segment=one.segment, of=of if one.of == "segment" else f"sets of rows of {of}", to=to, direction=one.direction,
         encoding=one.encoding, because=one.because, edges=one.edges, bytes=one.bytes, shape=one.shape,
+        seconds=one.seconds,
     )  # fmt: skip
 
 

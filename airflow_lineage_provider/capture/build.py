@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from airflow_lineage_provider.capture.classes import Classes
 from airflow_lineage_provider.capture.csr import Csr, Edges, composed, csr
-from airflow_lineage_provider.capture.rids import Listed, RidSpace, counted
+from airflow_lineage_provider.capture.rids import Listed, RidSpace, counted, in_order
 from airflow_lineage_provider.capture.sets import FoundEdges
 from airflow_lineage_provider.capture.witnesses import BuildingWitnesses
 from airflow_lineage_provider.capture.writing import BuiltIndex, Counts, RowSetKey, Writer
@@ -97,7 +97,12 @@ class Building:
 
     def leave_sets(self, segment: int) -> None:
         """Do not number them: the steps that follow are about the rows above."""
+        self._edges -= self.links_to(segment)
         self._found.leave(segment)
+
+    def links_to(self, segment: int) -> int:
+        """How many of the pairs lead from rows to sets of a segment that were not asked about yet."""
+        return self._found.links_to(segment) if self._leads_to_wanted(segment) else 0
 
     @property
     def pending(self) -> set[int]:
@@ -177,6 +182,10 @@ class Building:
             self._pruned.setdefault(segment, set()).update(leaves)
         return False
 
+    def _leads_to_wanted(self, segment: int) -> bool:
+        """Whether sets of a segment lead to any source leaf that is wanted."""
+        return self.wanted is None or bool(self.leads_to.get(segment, frozenset()) & self.wanted)
+
     def _add(self, node: RowSetKey, to: RowSetKey, first: int, rows: pa.Table) -> None:
         names = [f"key_{at}" for at in range(rows.num_columns - 1)]
         self._found.add((node, to), _numbers(rows, 0) + first, rows.drop_columns([TAG]).rename_columns(names))
@@ -188,6 +197,7 @@ class Building:
             return
         self._above.setdefault(number, set()).update(self._stored(node))
         self._found.met(number, of, node, _numbers(rows, 0) + first, rows.drop_columns([rows.column_names[0]]))
+        self._edges += rows.num_rows if self._leads_to_wanted(number) else 0
 
     def _controlled(self, node: RowSetKey, number: int, first: int, tags: Sequence[int]) -> None:
         import numpy as np
@@ -306,7 +316,7 @@ class Building:
             space = counted(*counts)
             if not (space.rids(found) < 0).any() and (not own or space.rows == own[0].num_rows):
                 return space
-        return Listed(distinct_rows(found))
+        return Listed(in_order(distinct_rows(found)))
 
     def _edges_of(self, node: RowSetKey, to: RowSetKey, asked: list[Numbers], spaces: Mapping[RowSetKey, RidSpace]) -> tuple[Csr, int]:
         import numpy as np

@@ -51,7 +51,7 @@ class RecordedMap:
         numbered though it is not stored (`capture.sets`).
     :ivar of: whether it leads from the rows of a stored segment, or from sets of rows.
     :ivar encoding, because: how it is written (`encodings`), and why. :ivar edges: how many pairs of rows it has.
-    :ivar bytes: as it is written. :ivar parts: how many.
+    :ivar bytes: as it is written. :ivar parts: how many. :ivar seconds: that choosing how to write it, and writing it, took.
     :ivar starts: the row that each part begins with; of indexes of older releases none is told, and each part has `ROWS_OF_A_PART`.
     :ivar shape: of its pairs; None of indexes of older releases.
     :ivar classes: backward, of how many classes of the input's rows (`RecordedClasses`) each row has its numbers: row ``row * classes +
@@ -72,6 +72,7 @@ class RecordedMap:
     shape: Shape | None = None
     classes: int = 1
     of: Literal["segment", "set"] = "segment"
+    seconds: float = 0.0
 
     @property
     def node(self) -> tuple[Side, int]:

@@ -135,6 +135,21 @@ class Listed:
         return self.listed.take(pa.array(rids))
 
 
+def in_order(keys: pa.Table) -> pa.Table:
+    """The keys in the order of their columns, NULL and NaN last, so that the same keys have the same numbers in whatever order they were
+    found; as they come where Arrow has no order for a type.
+
+    >>> import pyarrow as pa
+    >>> in_order(pa.table({"key_0": [2, None, 1], "key_1": ["a", "b", "c"]})).column(1).to_pylist()
+    ['c', 'a', 'b']
+    """
+    import pyarrow as pa
+
+    if any(pa.types.is_nested(column.type) or pa.types.is_interval(column.type) for column in keys.columns):
+        return keys
+    return keys.sort_by([(name, "ascending") for name in keys.column_names])
+
+
 def counted(kind: SpaceKind, parts: Sequence[tuple[int, int]]) -> RidSpace:
     """The rids of rows that are counted by parts.
 

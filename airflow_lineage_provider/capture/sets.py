@@ -92,6 +92,10 @@ class FoundEdges:
             found.setdefault(parent, []).append(rows.add_column(0, TAG, pa.array(asked)))
         return [(parent, pa.concat_tables(parts)) for parent, parts in found.items()]
 
+    def links_to(self, number: int) -> int:
+        """How many rows go back to sets of a segment that were met, each set by itself."""
+        return sum(len(asked) for parts in self._pending.get(number, {}).values() for _, asked, _ in parts)
+
     def leave(self, number: int) -> None:
         """The sets of a segment are not numbered: what stands behind them is asked about row by row (`above`)."""
         del self._pending[number]

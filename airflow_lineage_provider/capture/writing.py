@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -133,6 +134,7 @@ class Writer:
         self, node: RowSetKey, to: RowSetKey, direction: Direction, edges: Csr, others: int, classes: int = 1, because: str = ""
     ) -> None:
         """One index, from rows to so many ``others``; ``because``: why it leads to sets of rows."""
+        began = time.perf_counter()
         starts, shape = _starts(edges), shape_of(edges, others)
         sliced = [edges.part(start, stop - start) for start, stop in pairwise([*starts, edges.rows])]
         encoding, told = choose(sliced, others, shape)
@@ -155,6 +157,7 @@ class Writer:
                 shape=shape,
                 classes=classes,
                 of="set" if of == "set" else "segment",
+                seconds=round(time.perf_counter() - began, 6),
             )
         )
 

@@ -86,7 +86,7 @@ class Counting:
         total = sum(one.total for one in found)
         if sets is None or total >= sets.total:
             return None
-        if total > self.building.most - self.building.edges:
+        if total > self.building.most - self.building.edges + self.building.links_to(segment):  # which these are in place of
             raise too_large(self.building.most, _where(own), total)
         return found
 

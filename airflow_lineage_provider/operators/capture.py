@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.operators.options import check_when_read, check_when_run
 from airflow_lineage_provider.operators.recorded_run import RecordedRunOperator
-from airflow_lineage_provider.words import CaptureDirection
+from airflow_lineage_provider.words import CaptureDirection, Subqueries
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,6 +34,8 @@ class CaptureLineageOperator(RecordedRunOperator):
     :param direction: which way it may be asked at once: ``both``, ``backward`` or ``forward``. (templated)
     :param tables: only lineage of these source tables, of each what a `CaptureTable` says where they are its names' values; what is not
         captured is traced when it is asked for. (templated)
+    :param subqueries: what the rows of subqueries (IN, EXISTS) are, as of `DeriveAugmentedLineageOperator`: questions that say something
+        else are traced. (templated)
     :param witnesses: whether to keep as well which source rows together made each row (`Run.witnesses`).
     :param secret_params: secret parameters of the run, given again; Airflow masks them. (templated)
     :param store_conn_id: Airflow connection to the results store's PostgreSQL. (templated)
@@ -41,36 +43,48 @@ class CaptureLineageOperator(RecordedRunOperator):
     :param conn_id: Airflow connection to Spark; ``local[*]`` by default. (templated)
     :param config_kwargs: Spark configuration over that of the connection. (templated)
     :raises ValueError: (when made, and for templates when the task starts) neither ``lineage_run_id`` nor ``pipeline`` is given, one of
-        them is empty, or the direction is not known.
+        them is empty, or the direction, or what the rows of subqueries are, is not known.
     :raises RunNotFound: there is no such run, or the template that names it rendered to nothing.
     :raises InvalidCapture: the run has not read one of the tables.
     :raises SourceUnavailable: a source has vanished, or is no longer what the run read.
     :raises LineageError: any other failure (see `airflow_lineage_provider.errors`).
     """
 
-    template_fields: Sequence[str] = ("direction", "tables", *RecordedRunOperator.template_fields)
-    templated_options = frozenset({"direction"})
+    template_fields: Sequence[str] = ("direction", "tables", "subqueries", *RecordedRunOperator.template_fields)
+    templated_options = frozenset({"direction", "subqueries"})
     ui_color = "#e4ecf3"
 
     def __init__(
-        self, *, direction: CaptureDirection = "both", tables: Tables | None = None, witnesses: bool = False, **kwargs: Any
+        self,
+        *,
+        direction: CaptureDirection = "both",
+        tables: Tables | None = None,
+        subqueries: Subqueries = "partners",
+        witnesses: bool = False,
+        **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.direction = direction
         self.tables = tables
+        self.subqueries = subqueries
         self.witnesses = witnesses
-        check_when_read(self.task_id, {"direction": direction, "witnesses": witnesses}, self.templated_options)
+        check_when_read(self.task_id, {"direction": direction, "subqueries": subqueries, "witnesses": witnesses}, self.templated_options)
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Capture, and give the XCom result."""
-        check_when_run(self.task_id, {"direction": self.direction})
+        check_when_run(self.task_id, {"direction": self.direction, "subqueries": self.subqueries})
         return self._answered(self.asked(self._captured))
 
     def _captured(self, lineage: Lineage) -> dict[str, Any]:
         run = self._run(lineage)
         self.log.info("capturing the lineage of %r", run)
         found: CapturedIndex = run.capture(
-            self.direction, tables=self.tables, witnesses=self.witnesses, params=self.secret_params, progress=self.log.info
+            self.direction,
+            tables=self.tables,
+            subqueries=self.subqueries,
+            witnesses=self.witnesses,
+            params=self.secret_params,
+            progress=self.log.info,
         )
         self.log.info("captured: %r", found)
         return {

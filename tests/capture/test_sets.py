@@ -15,6 +15,7 @@ from airflow_lineage_provider.capture.build import Building
 from airflow_lineage_provider.capture.encodings.written import from_bytes
 from airflow_lineage_provider.capture.looking_up import LookedUpLineage
 from airflow_lineage_provider.capture.writing import BuiltIndex
+from airflow_lineage_provider.errors import IndexTooLarge
 from airflow_lineage_provider.tracing.maps import Rows, RowSet
 from airflow_lineage_provider.tracing.reserved import TAG
 from airflow_lineage_provider.tracing.trace import Step
@@ -22,6 +23,25 @@ from airflow_lineage_provider.tracing.trace import Step
 KEYS = [1.5, None, math.nan, 0.0, -0.0, 7.0]
 """What sets are found by: 0.0 and -0.0 find two, since a condition may tell them apart."""
 Found = dict[int, set[int]]
+
+
+def test_pairs_that_lead_to_sets_count() -> None:
+    """Those of rows that go back to a group, a frame or partners; not of sets that lead to no table that is wanted."""
+    link = _link([(0, 1), (1, 1), (2, 5)])
+
+    def added(most: int, wanted: frozenset[int] | None = None) -> Building:
+        building = Building(counts={}, most=most, wanted=wanted, leads_to={1: frozenset({3})})
+        building.begin(0, pa.table({"key_0": [0, 1, 2]}))
+        building.add(0, 0, Step(sources={}, segments={}, controls={}, links={1: link}))
+        return building
+
+    with pytest.raises(IndexTooLarge, match="more than 2 pairs of rows between segment 0"):
+        added(2)
+    assert [added(3).edges, added(3).links_to(1), added(3).links_to(2)] == [3, 3, 0]
+    assert [added(2, frozenset({4})).edges, added(3, frozenset({3})).edges] == [0, 3]
+    left = added(3)
+    left.leave_sets(1)
+    assert (left.edges, left.pending) == (0, set())
 
 
 def _table(pairs: list[tuple[int, Any]], kind: pa.DataType) -> pa.Table:

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Lineage, Run
-from airflow_lineage_provider.errors import InvalidOption
+from airflow_lineage_provider.errors import InvalidOption, SourceUnavailable
 from airflow_lineage_provider.store import Store
 from tests.crossfilter.flights import flights
 from tests.crossfilter.test_page import data_of
@@ -54,7 +54,7 @@ def test_bars_of_runs(runs: dict[str, Run], store: Store, folder: Path, captured
     # Without Spark: what was captured is looked up, and what was not is traced in the files.
     lineage = Lineage(store=store)
     asked = {name: lineage.get_run(runs[name].id) for name in ("carriers", "known", "places")}
-    view = lineage.crossfilter(folder, {**asked, "late": "delay > 30"})
+    view = lineage.crossfilter("view_flights", {**asked, "late": "delay > 30"})
     table = pq.read_table(folder).to_pandas()
     table["late"] = table.delay > 30
     table["carriers"] = [
@@ -118,6 +118,8 @@ def test_runs_that_are_no_views(runs: dict[str, Run], spark: SparkSession, store
         lineage.crossfilter(flights(3), {"a": runs["carriers"]})
     with pytest.raises(InvalidOption, match=r"view a: the run has not read these files as they are, row by row; it read others .*part 2"):
         lineage.crossfilter(folder / "part 0.parquet", {"a": runs["carriers"]})
+    with pytest.raises(SourceUnavailable, match="view_other"):
+        lineage.crossfilter("view_other", {"a": runs["carriers"]})
     pq.write_table(flights(3), tmp_path / "other.parquet")
     with pytest.raises(InvalidOption, match=r"view a: the run has not read these files as they are, row by row$"):
         lineage.crossfilter(tmp_path, {"a": runs["carriers"]})
