@@ -92,7 +92,8 @@ class CellsOf:
     def table(self) -> pa.Table:
         """One row for each box of cells, with the columns `COLUMNS`; none where no reason is traced to cells.
 
-        ``row`` is the decision's; ``label`` and ``weight`` are of the part of its reason; ``path`` are the operations between;
+        ``row`` is the decision's; ``label`` and ``weight`` are of the part of its reason; ``path`` are the operations between. Of a
+        heat map each different weight is a part: a cell that stands behind several, through a mean say, is in a row for each.
         ``lo`` and ``hi`` are where the box begins and ends, [lo, hi) along each axis, NULL where all of the value stands behind.
 
         :raises PayloadError: a reason is of a later release.
@@ -103,7 +104,8 @@ class CellsOf:
         lists = {"path": pa.list_(pa.string()), "lo": pa.list_(pa.int64()), "hi": pa.list_(pa.int64())}
         kinds = {"row": pa.int64(), "source_row": pa.int64(), "weight": pa.float64(), **texts, **lists}
         schema = pa.schema([(name, kinds[name]) for name in COLUMNS])
-        return pa.Table.from_pylist([dict(zip(COLUMNS, one, strict=True)) for one in self._rows()], schema=schema)
+        columns = list(zip(*self._rows(), strict=True)) or [()] * len(COLUMNS)
+        return pa.table([pa.array(one, kind) for one, kind in zip(columns, schema.types, strict=True)], schema=schema)
 
     def meeting(self, source: str, rows: Collection[int], column: str | None, cells: Any) -> Iterator[Looked]:
         """The parts of reasons that are about some of these cells of rows of a source table; and those of which nobody knows where their
@@ -242,9 +244,12 @@ def _looked(row: Sequence[Any], reason: Traced, of: ArraySource, places: Sequenc
     except InvalidCells as problem:
         return Looked(of.argument, unfit=str(problem), columns=columns)
     found: list[Met] = []
-    for path, part in itertools.product(of.paths, reason.parts()):
-        region = of.cells(path, part.region)
-        found += _met(row, of.argument, path, part, places, (region.common(asked).count, region.count))
+    parts = reason.parts()
+    for path in of.paths:
+        behind = of.along(path)
+        for part in parts:
+            region = behind(part.region)
+            found += _met(row, of.argument, path, part, places, (region.common(asked).count, region.count))
     return Looked(of.argument, tuple(found), columns=columns)
 
 
@@ -261,9 +266,11 @@ def _met(
 
 def _of_source(row: int, reason: Traced, source: ArraySource, places: Sequence[Place]) -> Iterator[tuple[Any, ...]]:
     """The rows of a decision and an argument: path by path, and in each part by part of the reason."""
+    parts = reason.parts()
     for path in source.paths:
-        for part in reason.parts():
-            boxes = _boxes(source.cells(path, part.region))
+        behind = source.along(path)
+        for part in parts:
+            boxes = _boxes(behind(part.region))
             for place in places if boxes else ():
                 worth = _weakest(place.guarantee, path.guarantee)
                 head = (row, part.label, part.weight, source.argument, place.source, place.source_row, place.column, path.through)

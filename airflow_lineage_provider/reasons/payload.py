@@ -1,6 +1,6 @@
 """Reasons in a small, stable schema of our own (definition 2), whatever library made them.
 
-Every reason is one of six frozen dataclasses and travels as canonical JSON: ``{"kind": …, "version": 1, …}`` with sorted
+Every reason is one of seven frozen dataclasses and travels as canonical JSON: ``{"kind": …, "version": 1, …}`` with sorted
 keys and no whitespace, so that equal reasons are equal strings. JSON has no NaN: a number that is not finite is written as
 ``{"$float": "NaN" | "Infinity" | "-Infinity"}``, and an object of the user's that itself has a key starting with ``$`` is
 wrapped as ``{"$object": {…}}``, so that everything reads back as it was written.
@@ -22,6 +22,7 @@ from airflow_lineage_provider.reasons.traced import NAME_LENGTH, payload_of
 from airflow_lineage_provider.reasons.traced import ArrayPath as ArrayPath
 from airflow_lineage_provider.reasons.traced import ArraySource as ArraySource
 from airflow_lineage_provider.reasons.traced import Traced as Traced
+from airflow_lineage_provider.reasons.weights import Weights as Weights
 from airflow_lineage_provider.settings import reason_bytes
 
 VERSION = 1
@@ -207,7 +208,7 @@ class Json:
         object.__setattr__(self, "value", plain(self.value, "a reason"))
 
 
-Untraced: TypeAlias = Attributions | TextSpans | Boxes | Mask | Json
+Untraced: TypeAlias = Attributions | TextSpans | Boxes | Mask | Weights | Json
 Payload: TypeAlias = Untraced | Traced
 
 _KINDS: dict[str, type[Payload]] = {
@@ -215,6 +216,7 @@ _KINDS: dict[str, type[Payload]] = {
     "text_spans": TextSpans,
     "boxes": Boxes,
     "mask": Mask,
+    "weights": Weights,
     "json": Json,
     "traced": Traced,
 }
@@ -223,6 +225,7 @@ _PARTS = (Attribution, Span, Box, ArraySource, ArrayPath)
 _NOT_WRITTEN_AS_NULL: dict[type, frozenset[str]] = {
     Attributions: frozenset({"fit"}),
     TextSpans: frozenset({"label", "output", "output_space", "fit"}),
+    Weights: frozenset({"rounded"}),
     Traced: frozenset({"cells"}),
     ArraySource: frozenset({"position"}),
 }
@@ -238,7 +241,7 @@ def as_payload(reason: Any) -> Payload:
     making = sys.modules.get("airflow_lineage_provider.arrays.tracking.traced")
     if making is not None and isinstance(reason, making.TracedReason):
         return payload_of(reason, untraced(as_payload(reason.reason)))
-    return reason if isinstance(reason, (Attributions, TextSpans, Boxes, Mask, Json, Traced)) else Json(reason)
+    return reason if isinstance(reason, (Attributions, TextSpans, Boxes, Mask, Weights, Json, Traced)) else Json(reason)
 
 
 def untraced(payload: Payload) -> Untraced:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -86,15 +86,23 @@ class ArraySource:
 
         :raises PayloadError: as `ArrayPath.decoded`, or the relation is between other arrays.
         """
+        return self.along(path)(region)
+
+    def along(self, path: ArrayPath) -> Callable[[Region | None], Region]:
+        """The same of a path that is read once, for many regions."""
         from airflow_lineage_provider.arrays.path import Step, follow
         from airflow_lineage_provider.arrays.region import Region
 
         relation = path.decoded()
-        asked = region or Region(relation.out_shape, parts=relation.out_boxes)
-        if (relation.in_shape, relation.out_shape) != (self.shape, asked.shape):
-            raise PayloadError(f"a path to argument {shown(self.argument)} has a relation between arrays of other shapes")
-        found, _ = follow([Step(relation, True)], ("", ""), asked)
-        return found
+
+        def cells(region: Region | None) -> Region:
+            asked = region or Region(relation.out_shape, parts=relation.out_boxes)
+            if (relation.in_shape, relation.out_shape) != (self.shape, asked.shape):
+                raise PayloadError(f"a path to argument {shown(self.argument)} has a relation between arrays of other shapes")
+            found, _ = follow([Step(relation, True)], ("", ""), asked)
+            return found
+
+        return cells
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.values import shortened, text_of, visible
-from airflow_lineage_provider.reasons.payload import Attributions, Boxes, Json, Mask, TextSpans
+from airflow_lineage_provider.reasons.payload import Attributions, Boxes, Json, Mask, TextSpans, Weights
 from airflow_lineage_provider.render import reason_text as words
 from airflow_lineage_provider.render.cell_pictures import CellView, Spot, cell_views
 from airflow_lineage_provider.render.decisions import Decision, decisions, outcomes, placed
+from airflow_lineage_provider.render.heat import heat_picture
 from airflow_lineage_provider.render.naming import Named, named, outcome_exact, outcome_text
 from airflow_lineage_provider.render.pictures import box_picture, marked_text, mask_picture, picture_of, text_for
 from airflow_lineage_provider.render.sentence import SUMMARIZED, because
@@ -209,6 +210,8 @@ class Cards:
                 return "boxes", box_picture(reason, decision.arguments, self.explanation.images)
             case Mask() as reason:
                 return "mask", mask_picture(reason)
+            case Weights() as reason:
+                return "heat", heat_picture(reason.to_array())
             case Json() as reason:
                 return self._json(reason)
 

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from airflow_lineage_provider.answers.values import number, text_of, visible
 from airflow_lineage_provider.errors import LineageError
-from airflow_lineage_provider.reasons.payload import Mask, Span, TextSpans
+from airflow_lineage_provider.reasons.payload import Mask, Span, TextSpans, Weights
 from airflow_lineage_provider.reasons.traced import ArrayPath, ArraySource
 from airflow_lineage_provider.render.cell_text import blanked_texts, count_text, shape_text, through_text
 from airflow_lineage_provider.render.decisions import Decision
+from airflow_lineage_provider.render.heat import Layer, heat_layers, heat_picture
 from airflow_lineage_provider.render.pictures import BOXES, MASK_RUNS, image_of, marked_text, mask_picture
 from airflow_lineage_provider.render.reason_text import Bar, share
 from airflow_lineage_provider.render.underlays import Underlay, underlay
@@ -46,7 +47,7 @@ class Outline:
 
 @dataclass(frozen=True, kw_only=True)
 class CellPicture:
-    """Cells over an image of so many pixels; ``image`` is None where ``note`` says why there is none."""
+    """Cells over an image of so many pixels; ``image`` is None where ``note`` says why there is none. Of weights there are ``layers``."""
 
     width: int
     height: int
@@ -54,6 +55,7 @@ class CellPicture:
     outlines: tuple[Outline, ...]
     hidden: int
     note: str
+    layers: tuple[Layer, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +82,8 @@ Spotted: TypeAlias = "Callable[[Place], Spot]"
 
 @dataclass(frozen=True, kw_only=True)
 class CellView:
-    """The cells of one argument. ``kind`` says what ``drawing`` is: ``image``, ``text``, ``mask``, ``column``, or nothing (``told``).
+    """The cells of one argument. ``kind`` says what ``drawing`` is: ``image``, ``text``, ``mask``, ``heat``, ``column``, or nothing
+    (``told``).
 
     ``blanked`` says what became of the decision where the others were blank.
     """
@@ -120,7 +123,8 @@ def _feature(decision: Decision, source: ArraySource, path: ArrayPath, spotted: 
     parts = decision.traced.parts()
     largest = max((abs(one.weight) for one in parts if one.weight is not None and isfinite(one.weight)), default=0.0)
     name, value = decision.arguments[source.position] if source.position is not None else (source.argument, "")
-    about = [one for one in parts if source.cells(path, one.region).count]
+    behind = source.along(path)
+    about = [one for one in parts if behind(one.region).count]
     bars = [_bar(one.label or name, value, one.weight, largest) for one in about if one.weight is not None]
     places = decision.places.get(source.position, ()) if source.position is not None else ()
     spots = [spotted(one) for one in places if one.source is not None][:_SPOTS] if spotted is not None else []
@@ -135,14 +139,16 @@ def _bar(feature: str, value: Any, weight: float, largest: float) -> Bar:
 def _drawing(decision: Decision, source: ArraySource, path: ArrayPath, images: Mapping[str, Image]) -> tuple[str, Any]:
     assert decision.traced is not None
     name, value = decision.arguments[source.position] if source.position is not None else (source.argument, None)
-    parts = [(part, source.cells(path, part.region)) for part in decision.traced.parts()]
+    behind = source.along(path)
+    parts = [(part, behind(part.region)) for part in decision.traced.parts()]
+    is_heat = isinstance(decision.traced.reason, Weights) and decision.traced.cells is None
     data, problem = image_of([(name, value)], images)
     axes = _image_axes(source.shape)
     if axes is not None and (data is not None or problem or not isinstance(value, list)):
-        return "image", _over_image(source.shape, axes, parts, data, problem)
+        return "image", _over_image(source.shape, axes, parts, data, problem, is_heat=is_heat)
     if isinstance(value, str) and source.shape == (len(value),):
         return "text", marked_text(TextSpans(tuple(_spans(parts)), value), value)
-    return _over_array(parts)
+    return _over_array(parts, is_heat=is_heat)
 
 
 def _image_axes(shape: tuple[int, ...]) -> tuple[int, int] | None:
@@ -153,11 +159,21 @@ def _image_axes(shape: tuple[int, ...]) -> tuple[int, int] | None:
 
 
 def _over_image(
-    shape: tuple[int, ...], axes: tuple[int, int], parts: list[tuple[Marked, Region]], data: bytes | None, problem: str
+    shape: tuple[int, ...],
+    axes: tuple[int, int],
+    parts: list[tuple[Marked, Region]],
+    data: bytes | None,
+    problem: str,
+    *,
+    is_heat: bool,
 ) -> CellPicture:
     height, width = (shape[axis] for axis in axes)
     drawn = max(width, 1), max(height, 1)
     image, note = underlay(data, problem or "The image is not among the arguments", drawn, (width, height))
+    if is_heat:
+        layers, cut = heat_layers(parts, axes)
+        note = f"{note} {cut}".strip()
+        return CellPicture(width=drawn[0], height=drawn[1], image=image, outlines=(), hidden=0, note=note, layers=layers)
     shown = [outline for part, region in parts[:BOXES] if (outline := _outline(part, region, axes)) is not None]
     hidden = max(len(parts) - BOXES, 0)
     return CellPicture(width=drawn[0], height=drawn[1], image=image, outlines=tuple(shown), hidden=hidden, note=note)
@@ -186,10 +202,15 @@ def _spans(parts: list[tuple[Marked, Region]]) -> Iterator[Span]:
             yield Span(lo, hi + 1, part.weight if part.weight is not None else 1.0, part.label)
 
 
-def _over_array(parts: list[tuple[Marked, Region]]) -> tuple[str, Any]:
+def _over_array(parts: list[tuple[Marked, Region]], *, is_heat: bool) -> tuple[str, Any]:
     cells = parts[0][1].cells if parts else 0
     if not parts or cells > _MASKED_CELLS:
         return "told", "" if not parts else f"An array of {cells:,} cells is not drawn."
+    if is_heat:
+        weights = parts[0][1].mask * 0.0
+        for part, region in reversed(parts):  # of a cell behind several the largest is seen
+            weights[region.mask] = part.weight
+        return "heat", heat_picture(weights)
     marked = parts[0][1].mask.copy()
     for _, region in parts[1:]:
         marked |= region.mask

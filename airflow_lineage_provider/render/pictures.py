@@ -23,6 +23,7 @@ TEXT_CHARACTERS = 6_000
 MASK_RUNS = 20_000
 MASK_SLICES = 6
 BOXES = 200
+TONES = 5
 
 
 # --- text ---------------------------------------------------------------------------------------------------------------
@@ -63,8 +64,13 @@ def _piece(text: str, over: list[Span], largest: float) -> Piece:
         return Piece(text=visible(text, block=True))
     weight = sum(span.weight for span in over)
     labels = ", ".join(f"{visible(span.label) + ' ' if span.label else ''}{number(span.weight, sign=True)}" for span in over)
-    level = min(5, max(1, math.ceil(5 * abs(weight) / largest))) if largest and math.isfinite(weight) else 1
-    return Piece(text=visible(text, block=True), tone=f"{'down' if weight < 0 else 'up'}{level}", title=labels)
+    return Piece(text=visible(text, block=True), tone=tone(weight, largest), title=labels)
+
+
+def tone(weight: float, largest: float) -> str:
+    """How strongly a weight is drawn, by its share of the largest size: up1 to up5, or down1 to down5 for one below 0."""
+    level = min(TONES, max(1, math.ceil(TONES * abs(weight) / largest))) if largest and math.isfinite(weight) else 1
+    return f"{'down' if weight < 0 else 'up'}{level}"
 
 
 def text_for(reason: TextSpans, arguments: Sequence[tuple[str, Any]]) -> str | None:
@@ -174,26 +180,27 @@ class MaskPicture:
 
 def mask_picture(mask: Mask) -> MaskPicture:
     """The array's last two axes as pictures, one for each place on the other axes that has a marked cell."""
-    height, width = _plane(mask.shape)
+    height, width = plane_of(mask.shape)
     found: dict[int, list[str]] = {}
-    for plane, y, x, length in _pieces(mask, width, height):
+    for plane, y, x, length in pieces(mask, width, height):
         if plane in found or len(found) < MASK_SLICES:
             found.setdefault(plane, []).append(f"M{x} {y}h{length}v1h-{length}z")
     slices = tuple(
-        MaskSlice(title=_place(mask.shape, plane), width=width, height=height, path="".join(parts)) for plane, parts in found.items()
+        MaskSlice(title=slice_title(mask.shape, plane), width=width, height=height, path="".join(parts)) for plane, parts in found.items()
     )
     note = _mask_note(mask, slices)
     shape = " × ".join(f"{axis:,}" for axis in mask.shape) or "one cell"
     return MaskPicture(slices=slices, shape=shape, marked=cells_marked(mask), cells=math.prod(mask.shape), note=note)
 
 
-def _plane(shape: tuple[int, ...]) -> tuple[int, int]:
+def plane_of(shape: tuple[int, ...]) -> tuple[int, int]:
+    """The rows and columns of one slice."""
     return (1, *shape)[-2:] if shape else (1, 1)  # type: ignore[return-value]
 
 
-def _pieces(mask: Mask, width: int, height: int) -> Iterator[tuple[int, int, int, int]]:
-    """The runs cut at line ends: plane, line, first cell, length."""
-    for start, length in mask.runs[:MASK_RUNS]:
+def pieces(mask: Mask, width: int, height: int, most: int = MASK_RUNS) -> Iterator[tuple[int, int, int, int]]:
+    """The first runs, at most so many, cut at line ends: plane, line, first cell, length."""
+    for start, length in mask.runs[:most]:
         at, end = start, start + length
         while at < end:
             line, x = divmod(at, width)
@@ -202,7 +209,8 @@ def _pieces(mask: Mask, width: int, height: int) -> Iterator[tuple[int, int, int
             at += cut
 
 
-def _place(shape: tuple[int, ...], plane: int) -> str:
+def slice_title(shape: tuple[int, ...], plane: int) -> str:
+    """``[3, :, :]``; nothing of an array that is one slice."""
     axes = []
     for axis in reversed(shape[:-2]):
         plane, at = divmod(plane, axis)
@@ -211,8 +219,11 @@ def _place(shape: tuple[int, ...], plane: int) -> str:
 
 
 def _mask_note(mask: Mask, slices: tuple[MaskSlice, ...]) -> str:
-    planes = math.prod(mask.shape[:-2])
     notes = [f"Only the first {MASK_RUNS:,} of {len(mask.runs):,} runs are drawn."] if len(mask.runs) > MASK_RUNS else []
-    if len(slices) < planes:
-        notes.append(f"{len(slices):,} of {planes:,} slices are drawn: the first that have a marked cell.")
-    return " ".join(notes)
+    return " ".join([*notes, slices_note(mask.shape, len(slices), "the first that have a marked cell")]).strip()
+
+
+def slices_note(shape: tuple[int, ...], drawn: int, which: str) -> str:
+    """How many slices are drawn, where others are not."""
+    planes = math.prod(shape[:-2])
+    return f"{drawn:,} of {planes:,} slices are drawn: {which}." if drawn < planes else ""

@@ -22,6 +22,7 @@ from airflow_lineage_provider.reasons.payload import (
     Payload,
     TextSpans,
     Untraced,
+    Weights,
     from_json,
     total,
 )
@@ -211,6 +212,20 @@ def box_text(box: Box) -> str:
 def cells_marked(mask: Mask) -> int:
     """How many cells of the array the mask marks."""
     return sum(length for _, length in mask.runs)
+
+
+def weights_text(reason: Weights) -> str:
+    """``1,234 of 173,056 cells weigh, most 0.31 at [120, 88] for 'face'``."""
+    import numpy as np
+
+    weights = reason.to_array()
+    label = f" for '{visible(reason.label)}'" if reason.label is not None else ""
+    if not reason.levels:
+        return f"none of {weights.size:,} cells weighs{label}"
+    at = np.unravel_index(int(np.abs(weights).argmax()), weights.shape)
+    count = int(np.count_nonzero(weights))
+    largest = f"most {number(float(weights[at]), sign=True)} at [{', '.join(map(str, at))}]"
+    return f"{count:,} of {weights.size:,} cells weigh{'s' if count == 1 else ''}, {largest}{label}"
 
 
 @dataclass(frozen=True, kw_only=True)

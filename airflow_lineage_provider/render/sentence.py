@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.values import brief, count, shortened, text_of, visible
 from airflow_lineage_provider.reasons.features import NOTHING_SAID, Names
-from airflow_lineage_provider.reasons.payload import Attributions, Boxes, Json, Mask, Span, TextSpans
+from airflow_lineage_provider.reasons.payload import Attributions, Boxes, Json, Mask, Span, TextSpans, Weights
 from airflow_lineage_provider.reasons.untold import is_untold
 from airflow_lineage_provider.render import reason_text as words
 from airflow_lineage_provider.render.decisions import decisions, outcomes
@@ -102,6 +102,8 @@ def _because(decision: Decision, names: Names) -> str:
         case Mask() as reason:
             label = f" for '{visible(reason.label)}'" if reason.label is not None else ""
             return f"; {words.cells_marked(reason):,} of {math.prod(reason.shape):,} cells{label}"
+        case Weights() as reason:
+            return f"; {words.weights_text(reason)}"
         case Json() as reason:
             found = words.pills(reason)
             if found:

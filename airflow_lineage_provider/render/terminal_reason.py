@@ -11,7 +11,7 @@ from rich.text import Text
 
 from airflow_lineage_provider.answers.values import number, shortened, visible
 from airflow_lineage_provider.reasons.features import NOTHING_SAID, Names
-from airflow_lineage_provider.reasons.payload import Attributions, Boxes, Json, Mask, TextSpans
+from airflow_lineage_provider.reasons.payload import Attributions, Boxes, Json, Mask, TextSpans, Weights
 from airflow_lineage_provider.render import reason_text as words
 from airflow_lineage_provider.render.cell_text import cell_line, cell_lines
 from airflow_lineage_provider.render.decisions import Decision
@@ -43,7 +43,7 @@ def reason_lines(decision: Decision, names: Names = NOTHING_SAID) -> Iterator[Re
             yield from _spans(reason, decision)
         case Boxes() as reason:
             yield from _listed([words.box_text(box) for box in reason.boxes], "box", "boxes")
-        case Mask() as reason:
+        case Mask() | Weights():
             yield Text(clause(because(decision, names)))
         case Json() as reason:
             yield from _json(reason)

@@ -33,8 +33,12 @@ SPANS, FEATURES = payload.TextSpans(_spans, "so good, so bad"), payload.Attribut
         (FEATURES, (3,), 0.5, [[(0,)], [], [(2,)]]),
         (payload.Mask.of(np.eye(3) > 0), (3, 3), 0.0, [[(at, at) for at in range(3)]]),
         (np.eye(3) > 0, (3, 3), 9.0, [[(at, at) for at in range(3)]]),
-        (np.array([0.5, -0.9, 0.0, np.nan, 0.1]), (5,), 0.2, [[(0,), (1,)]]),
-        (np.array([0.5, -0.9, 0.0, np.nan, 0.1]), (5,), 0.0, [[(0,), (1,), (4,)]]),
+        (np.array([0.5, -0.9, 0.0, np.nan, 0.1, -0.9]), (6,), 0.2, [[(1,), (5,)], [(0,)], []]),
+        (np.array([0.5, -0.5, 0.0, np.nan, 0.1]), (5,), 0.0, [[(0,)], [(1,)], [(4,)]]),
+        (np.array([-128, 3], np.int8), (2, 2), 100, [[(0, 0), (0, 1)], []]),
+        (payload.Weights.of(np.array([[0.5, 0.25], [0.5, 0.0]])), (2, 2, 1), 0.3, [[(0, 0, 0), (1, 0, 0)], []]),
+        (np.array([[2.0]]), (1, 1, 0), 0.0, [[]]),
+        (np.array(-0.5), (), 0.0, [[()]]),
         (np.array([[True, False]]), (1, 2, 3), 0.0, [[(0, 0, channel) for channel in range(3)]]),
         (np.array(True), (), 0.0, [[()]]),
     ],
@@ -51,12 +55,15 @@ def test_a_reason_is_a_relation_to_its_decision_and_to_its_parts(reason: Any, sh
 @drawn(30, one_in=20, shape=st.lists(st.integers(0, 5), max_size=3).map(tuple), seed=st.integers(0, 2**32 - 1))
 def test_the_pairs_of_a_mask_are_where_it_is_true(shape: tuple[int, ...], seed: int) -> None:
     random = np.random.default_rng(seed)
-    weights = random.normal(size=shape)
+    weights = np.round(random.normal(size=shape), 1)
     mask = np.abs(weights) >= 0.7
-    for reason, threshold in ((mask, 0.0), (weights, 0.7), (payload.Mask.of(mask), 0.0)):
+    for reason, threshold in ((mask, 0.0), (weights, 0.7), (payload.Weights.of(weights), 0.7), (payload.Mask.of(mask), 0.0)):
         assert cells(arrays.behind(reason, shape, threshold=threshold)) == np.argwhere(mask).tolist()
-        (mark,) = arrays.of_reason(reason, shape, threshold=threshold)
-        assert np.array_equal(mark.region.mask, mask)
+        marks = arrays.of_reason(reason, shape, threshold=threshold)
+        assert np.array_equal(sum((one.region.mask.astype(int) for one in marks), np.zeros(shape, dtype=int)), mask), "no two overlap"
+        for one in marks:
+            assert one.weight is None or np.array_equal(one.region.mask, weights == one.weight)
+        assert [one.weight for one in marks] == sorted((one.weight for one in marks), key=lambda it: (-abs(it), -it) if it else (0, 0))
 
 
 @pytest.mark.parametrize(

@@ -221,7 +221,7 @@ FIELDS = [
 ]
 RECORDS = st.fixed_dictionaries(
     {
-        "kind": st.sampled_from(["attributions", "text_spans", "boxes", "mask", "json", "traced"]),
+        "kind": st.sampled_from(["attributions", "text_spans", "boxes", "mask", "weights", "json", "traced"]),
         "version": st.sampled_from([1, 1, 1, 2, "1", None]),
     },
     optional={

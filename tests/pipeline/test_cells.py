@@ -275,7 +275,7 @@ def test_what_touches_a_row_of_which_reasons_are_about_several_columns(
     @is_bright.with_reason
     def _(photo: Any) -> Any:
         pixels = arrays.source("photo", np.array(photo))
-        return is_bright(photo), arrays.traced(payload.Mask.of(pixels.values > 2, "bright"), on=pixels)
+        return is_bright(photo), arrays.traced(payload.Weights.of(pixels.values / 18, "bright"), on=pixels)
 
     is_bright.register(spark)
     spark.createDataFrame(
@@ -292,6 +292,7 @@ def test_what_touches_a_row_of_which_reasons_are_about_several_columns(
     corner = log.touching("photos", {"id": 1}, np.s_[0:1, 1:2], limit=1)
     assert {(one["udf"], one["column"], one["cells"]) for one in corner.decisions.to_pylist()} == {("is_bright", "photo", 1)}
     assert (corner.guarantee.level, len(corner.remarks)) == ("exact", 1)
+    assert [(one["label"], one["weight"]) for one in corner.decisions.to_pylist()] == [("bright", 0.5)]
     assert "'text'" in corner.guarantee.cause
     assert decided(np.s_[1:2, 0:1]) == set()
     told = {("praises", "told", 1)}

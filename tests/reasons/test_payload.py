@@ -24,6 +24,7 @@ from airflow_lineage_provider.reasons.payload import (
     Mask,
     Span,
     TextSpans,
+    Weights,
     from_json,
     to_json,
 )
@@ -72,7 +73,7 @@ def _arrays(shape: tuple[int, int]) -> st.SearchStrategy[np.ndarray]:
 
 
 cells = st.tuples(st.integers(0, 4), st.integers(0, 5)).flatmap(_arrays)
-payloads = attributions | spans | boxes | cells.map(Mask.of) | plain_values.map(Json)
+payloads = attributions | spans | boxes | cells.map(Mask.of) | cells.map(Weights.of) | plain_values.map(Json)
 
 
 def _text_of_residual(payload: object) -> object:

@@ -276,13 +276,14 @@ def nasty() -> Explanation:
         spans,
         boxes,
         payload.Mask((2, 2), ((0, 1),), NASTY),
+        payload.Weights.of([0.5, -1.0], NASTY, method={NASTY: NASTY}),
         payload.Json([NASTY]),
         payload.Json({NASTY: NASTY}),
         f'{{"kind":"{"x" * 3}"}}',
     ]
     return paper(
         run=run(pipeline=NASTY, id=NASTY, error=NASTY, airflow={NASTY: NASTY}), id=NASTY, asked=NASTY, target=pa.table({NASTY: [NASTY]}),
-        source={NASTY: pa.table({NASTY: [NASTY]})}, reasons={NASTY: reasons({NASTY: [NASTY] * 7}, [NASTY] * 7, given)},
+        source={NASTY: pa.table({NASTY: [NASTY]})}, reasons={NASTY: reasons({NASTY: [NASTY] * 8}, [NASTY] * 8, given)},
         links={"target": links((0, NASTY, 0)), NASTY: links((0, NASTY, 0))}, guarantees={NASTY: Guarantee(level="superset", cause=NASTY)},
         stale=(NASTY,), verified=False, verification=NASTY, plan=_nasty_plan(),
         queries=(TracingQuery(segment=0, engine=NASTY, sql=NASTY, seconds=0.1, rows=1),),

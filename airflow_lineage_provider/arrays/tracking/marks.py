@@ -1,7 +1,7 @@
-"""The cells of an array that a reason speaks of: those in its boxes, under its mask, its spans', its features'.
+"""The cells of an array that a reason speaks of: those in its boxes, under its mask, of each of its weights, its spans', its features'.
 
-A reason is read by its fields, as reasons are declared above this package: `boxes`, `runs`, `spans` or `features`. An array of truth values
-is a mask, one of numbers has the weight of each cell.
+A reason is read by its fields, as reasons are declared above this package: `boxes`, `runs`, `levels`, `spans` or `features`. An array of
+truth values is a mask, one of numbers has the weight of each cell.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from airflow_lineage_provider.arrays.boxes import Boxes, Shape, joined, nothing
+from airflow_lineage_provider.arrays.boxes import Boxes, Shape, from_mask, joined, nothing
 from airflow_lineage_provider.arrays.compress import merge
 from airflow_lineage_provider.arrays.given import check_shape, has_mask
 from airflow_lineage_provider.arrays.grouping import Ints, ranges
@@ -53,15 +53,15 @@ class Marked:
 def of_reason(reason: Any, shape: Sequence[int], *, threshold: float = 0.0, axes: Sequence[int] = IMAGE_AXES) -> tuple[Marked, ...]:
     """The parts of a reason with their cells of an array.
 
-    :param reason: `payload.Boxes`, `Mask`, `TextSpans` (of an array of characters) or `Attributions` (a cell for each feature, in order);
-        or, of the array's first axes, an array of truth values, or of the weights of cells.
+    :param reason: `payload.Boxes`, `Mask`, `Weights`, `TextSpans` (of an array of characters) or `Attributions` (a cell for each feature,
+        in order); or, of the array's first axes, an array of truth values, or of the weights of cells. Of weights each different one is
+        a part, the largest size first; cells of weight 0 or NaN are of none.
     :param shape: of the array that the reason is about.
-    :param threshold: parts whose weight is of a smaller size are left out, and cells of an array of weights; those without weight are
-        left out anyway.
+    :param threshold: parts whose weight is of a smaller size are left out; those without weight never are.
     :param axes: of boxes: the array's axes of rows and of columns.
     :raises InvalidCells: the reason is of another kind, or does not fit the array.
     """
-    found = _parts(reason, check_shape("of a reason", shape), tuple(axes), threshold)
+    found = _parts(reason, check_shape("of a reason", shape), tuple(axes))
     return tuple(one for one in found if _counts(one, threshold))
 
 
@@ -76,9 +76,9 @@ def behind(reason: Any, shape: Sequence[int], *, threshold: float = 0.0, axes: S
     ((), (2, 3), [[0], [1]], [[1], [2]])
     """
     sides = check_shape("of a reason", shape)
-    found = list(_parts(reason, sides, tuple(axes), threshold))
-    chosen = [one for one in found if _counts(one, threshold)]
-    regions = [(one.part, one.region) for one in chosen] if parts else [(0, together(chosen, sides))]
+    found = list(_parts(reason, sides, tuple(axes))) if parts else []
+    chosen = [(one.part, one.region) for one in found if _counts(one, threshold)]
+    regions = chosen if parts else [(0, all_of(reason, sides, threshold=threshold, axes=axes))]
     output = (len(found),) if parts else ()
     own = np.repeat([part for part, _ in regions], [len(region.boxes) for _, region in regions]).astype(np.int64)
     boxes = joined([nothing(len(sides)), *(region.boxes for _, region in regions)])
@@ -86,13 +86,25 @@ def behind(reason: Any, shape: Sequence[int], *, threshold: float = 0.0, axes: S
     return merge(Relation(output, sides, outputs, outputs.copy(), boxes.lo, boxes.hi, still, still.copy()))
 
 
+def all_of(reason: Any, shape: Shape, *, threshold: float = 0.0, axes: Sequence[int] = IMAGE_AXES) -> Region:
+    """The cells of all parts, as of `of_reason`."""
+    weights = _weights(reason)
+    if weights is not None:
+        return _above(weights, shape, threshold)
+    marks = of_reason(reason, shape, threshold=threshold, axes=axes)
+    return Region(shape, parts=joined([nothing(len(shape)), *(one.region.boxes for one in marks)]))
+
+
 def _counts(part: Marked, threshold: float) -> bool:
     return part.weight is None or not abs(part.weight) < threshold
 
 
-def _parts(reason: Any, shape: Shape, axes: tuple[int, ...], threshold: float) -> Iterator[Marked]:
-    if isinstance(reason, np.ndarray | np.generic):
-        yield _of_array(np.asanyarray(reason), shape, threshold)
+def _parts(reason: Any, shape: Shape, axes: tuple[int, ...]) -> Iterator[Marked]:
+    weights = _weights(reason)
+    if weights is not None:
+        yield from _of_weights(weights, shape, getattr(reason, "label", None))
+    elif isinstance(reason, np.ndarray | np.generic):
+        yield Marked(0, None, None, _region_of(np.asanyarray(reason), shape))
     elif hasattr(reason, "boxes"):
         yield from _of_boxes(reason, shape, axes)
     elif hasattr(reason, "runs"):
@@ -102,7 +114,7 @@ def _parts(reason: Any, shape: Shape, axes: tuple[int, ...], threshold: float) -
     elif hasattr(reason, "features"):
         yield from _of_features(reason, shape)
     else:
-        wanted = "Boxes, Mask, TextSpans, Attributions, or an array of truth values or weights"
+        wanted = "Boxes, Mask, Weights, TextSpans, Attributions, or an array of truth values or weights"
         raise InvalidCells(f"{type(reason).__name__} marks no cells; say them (cells=), or give {wanted}")
 
 
@@ -136,15 +148,67 @@ def _of_mask(reason: Any, shape: Shape) -> Marked:
     return Marked(0, reason.label, None, Region(shape, bits=bits.reshape(shape)))
 
 
-def _of_array(reason: Values, shape: Shape, threshold: float) -> Marked:
-    """A mask, or weights, of the array's first axes; along all others every cell."""
-    if has_mask(reason) or reason.dtype.kind not in "biuf":
+def _weights(reason: Any) -> Values | None:
+    """The weights of the cells of an array's first axes; None for a reason of another kind."""
+    if hasattr(reason, "levels") and not isinstance(reason, np.ndarray):
+        return np.asarray(reason.to_array())
+    if not isinstance(reason, np.ndarray | np.generic) or reason.dtype.kind == "b":
+        return None
+    if has_mask(reason) or reason.dtype.kind not in "iuf":
         raise InvalidCells(f"the cells that count are told by truth values or weights, not by an array of {reason.dtype}, or a masked one")
-    if reason.shape != shape[: reason.ndim]:
-        raise InvalidCells(f"the reason is an array of shape {reason.shape}, and the array that it is about has {shape}")
-    bits = reason if reason.dtype.kind == "b" else (np.abs(reason) >= threshold) & (reason != 0) & (reason == reason)
+    return np.asarray(reason)
+
+
+def _above(weights: Values, shape: Shape, threshold: float) -> Region:
+    """All cells of a weight of that size or more."""
+    return _region_of((np.abs(weights.astype(np.float64)) >= threshold) & (weights != 0) & (weights == weights), shape)
+
+
+def _region_of(bits: Values, shape: Shape) -> Region:
+    """A mask of the array's first axes; along all others every cell."""
+    if has_mask(bits):
+        raise InvalidCells("the cells that count are told by truth values or weights, not by a masked array")
+    _check_first_axes(bits.shape, shape)
     whole = np.broadcast_to(bits.reshape(bits.shape + (1,) * (len(shape) - bits.ndim)), shape)
-    return Marked(0, None, None, Region(shape, bits=np.array(whole)))
+    return Region(shape, bits=np.array(whole))
+
+
+def _check_first_axes(given: Shape, shape: Shape) -> None:
+    if given != shape[: len(given)]:
+        raise InvalidCells(f"the reason is an array of shape {given}, and the array that it is about has {shape}")
+
+
+def _of_weights(weights: Values, shape: Shape, label: str | None) -> Iterator[Marked]:
+    """A part for each different weight, the largest size first; along all other axes every cell."""
+    _check_first_axes(weights.shape, shape)
+    flat = weights.ravel()
+    at = np.flatnonzero((flat != 0) & (flat == flat))
+    values, which = np.unique(flat[at], return_inverse=True)
+    cells = at[np.argsort(which, kind="stable")]
+    ends = np.cumsum(np.bincount(which, minlength=len(values)))
+    sizes = np.abs(values.astype(np.float64))
+    for part, level in enumerate(np.lexsort((values < 0, -sizes)).tolist()):
+        first, end = (ends[level - 1] if level else 0), ends[level]
+        found = _boxes_of(cells[first:end], weights.shape)
+        rest = np.array(shape[weights.ndim :], dtype=np.int64)[:, None].repeat(len(found), axis=1)
+        whole = Boxes(np.vstack([found.lo, np.zeros_like(rest)]), np.vstack([found.hi, rest - 1]))
+        yield Marked(
+            part, label, float(values[level]), Region(shape, parts=whole if (rest > 0).all() else nothing(len(shape)), are_apart=True)
+        )
+
+
+def _boxes_of(cells: Ints, shape: Shape) -> Boxes:
+    """Boxes of which no two overlap, of cells by their row-major numbers, of which there is one at least."""
+    if not shape:
+        return from_mask(np.array(True))
+    places = np.array(np.unravel_index(cells, shape), dtype=np.int64)
+    if len(cells) == 1:
+        return Boxes(places, places.copy())
+    first, last = places.min(axis=1), places.max(axis=1)
+    bits = np.zeros(last - first + 1, dtype=np.bool_)
+    bits[tuple(places - first[:, None])] = True
+    found = from_mask(bits)
+    return Boxes(found.lo + first[:, None], found.hi + first[:, None])
 
 
 def _of_spans(reason: Any, shape: Shape) -> Iterator[Marked]:
@@ -172,9 +236,4 @@ def _region(shape: Shape, boxes: Sequence[Sequence[tuple[int, int]]]) -> Region:
 
 def marks_cells(reason: Any) -> bool:
     """Whether a reason is of a kind that marks cells itself."""
-    return any(hasattr(reason, one) for one in ("boxes", "runs", "spans", "features"))
-
-
-def together(marks: Sequence[Marked], shape: Shape) -> Region:
-    """The cells of all parts."""
-    return Region(shape, parts=joined([nothing(len(shape)), *(one.region.boxes for one in marks)]))
+    return any(hasattr(reason, one) for one in ("boxes", "runs", "levels", "spans", "features"))

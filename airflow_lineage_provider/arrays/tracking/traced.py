@@ -11,7 +11,7 @@ import numpy as np
 from airflow_lineage_provider.arrays.boxes import Shape
 from airflow_lineage_provider.arrays.selection import selected
 from airflow_lineage_provider.arrays.tracking.array import tracked_array
-from airflow_lineage_provider.arrays.tracking.marks import IMAGE_AXES, marks_cells, of_reason, together
+from airflow_lineage_provider.arrays.tracking.marks import IMAGE_AXES, all_of, marks_cells
 from airflow_lineage_provider.arrays.tracking.tracing import record_result
 from airflow_lineage_provider.arrays.tracking.ways import Way
 from airflow_lineage_provider.errors import InvalidArray
@@ -59,7 +59,7 @@ def traced(
     array = tracked_array(on)
     says_itself = cells is None and marks_cells(reason)
     if says_itself:
-        region = together(of_reason(reason, array.shape, threshold=threshold, axes=axes), array.shape)
+        region = all_of(reason, array.shape, threshold=threshold, axes=axes)
     else:
         region = selected(... if cells is None else cells, "that the reason is about", array.shape)
     recorded = record_result(array.result, region, influence=influence)
