@@ -96,6 +96,17 @@ def link(pairs: Ints, output: Shape, source: Shape, guarantee: str) -> Link:
     return Link(sample if len(pairs) <= _SAMPLE else compress(pairs, output, source), False, guarantee)
 
 
+def kept(relation: Relation, guarantee: str, operation: str = "") -> Link:
+    """A relation whose rows are boxes of output cells, turned where that has less than half as many rows."""
+    # Of neighbouring rows, as of pairs: to turn all of a relation that has no boxes either way takes longer than to compress it.
+    first = relation if len(relation) <= _SAMPLE else relation.take(np.arange(_SAMPLE))
+    if len(relation) > _FEW and 2 * len(invert(first)) < len(first):
+        turned = invert(relation)
+        if 2 * len(turned) < len(relation):
+            return Link(turned, True, guarantee, operation)
+    return Link(relation, False, guarantee, operation)
+
+
 def _first(pairs: Ints) -> Ints:
     """Pairs of neighbouring output cells."""
     if len(pairs) <= _SAMPLE:
@@ -111,13 +122,16 @@ def given_link(pairs: Any, capture: Capture | None, output: tuple[str, Shape], s
     :raises CaptureFailed: the capture raised, or gave something else than cells.
     """
     if isinstance(pairs, Relation):
-        return Link(_fitting(pairs, output, source), False, guarantee)
+        return kept(fitting(pairs, output, source), guarantee)
     given = captured(capture, output, source) if capture is not None else read_pairs(pairs, output, source)
     return link(given, output[1], source[1], guarantee)
 
 
-def _fitting(relation: Relation, output: tuple[str, Shape], source: tuple[str, Shape]) -> Relation:
-    """A compressed relation, if it is one between these two."""
+def fitting(relation: Relation, output: tuple[str, Shape], source: tuple[str, Shape]) -> Relation:
+    """A compressed relation, if it is one between these two.
+
+    :raises InvalidRelation: it is between other shapes, or its rows are not what they can be.
+    """
     shapes = (relation.out_shape, relation.in_shape)
     if shapes != (output[1], source[1]):
         between = f"{shown(output[0])} of shape {output[1]} and {shown(source[0])} of shape {source[1]}"

@@ -13,7 +13,7 @@ from airflow_lineage_provider.arrays.given import Capture, check_name, check_sha
 from airflow_lineage_provider.arrays.graph import paths
 from airflow_lineage_provider.arrays.keeping import Keeping, Known, Memory, Said, between, check_no_circle, check_shape_is, said_already
 from airflow_lineage_provider.arrays.labels import NO_LABELS, check_labels, check_labels_are
-from airflow_lineage_provider.arrays.link import GUARANTEES, Link, given_link, weakest, worth
+from airflow_lineage_provider.arrays.link import GUARANTEES, Link, given_link, kept, weakest, worth
 from airflow_lineage_provider.arrays.owner import Owner
 from airflow_lineage_provider.arrays.path import follow
 from airflow_lineage_provider.arrays.region import Region
@@ -165,7 +165,7 @@ class Log:
         capture = self._captures(capture)
         known = self._kept.operation(call.operation).predicted(*call.shapes, call.contents) if reuse else None
         relations = known if known is not None else call.captured(capture)
-        links = {pair: Link(one, False, guarantee, call.operation) for pair, one in zip(call.pairs, relations, strict=True)}
+        links = {pair: kept(one, guarantee, call.operation) for pair, one in zip(call.pairs, relations, strict=True)}
         lesson = call.reused(known) if known is not None else call.observed(relations)
         self._kept.enter(Said(links=links, lessons=[lesson] if reuse else []))
         if known is not None:

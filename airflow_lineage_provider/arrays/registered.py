@@ -12,7 +12,8 @@ from typing import Any
 from airflow_lineage_provider.arrays.boxes import Shape
 from airflow_lineage_provider.arrays.compress import merge
 from airflow_lineage_provider.arrays.contents import digest
-from airflow_lineage_provider.arrays.link import GUARANTEES, given_link
+from airflow_lineage_provider.arrays.link import GUARANTEES, fitting, given_link
+from airflow_lineage_provider.arrays.relation import Relation
 from airflow_lineage_provider.arrays.reuse import Contents, Operation, Relations, alike
 from airflow_lineage_provider.errors import CaptureNeeded, InvalidRelation
 from airflow_lineage_provider.shown import shown
@@ -109,7 +110,10 @@ class Call:
         return f"{self.operation} from {shown(list(self.sources))} to {shown(list(self.outputs))}"
 
 
-def _relation(capture: Any, output: Named, source: Named) -> Any:
+def _relation(capture: Any, output: Named, source: Named) -> Relation:
+    """By output cells, whichever way it is kept: operations are told apart by what is captured."""
+    if isinstance(capture, Relation):
+        return fitting(capture, output, source)
     pairs, asked = (None, capture) if callable(capture) else (capture, None)
     return given_link(pairs, asked, output, source, GUARANTEES[0]).by_output()
 

@@ -399,13 +399,31 @@ def is_turned(log: Log, source: str, output: str) -> bool:
 def test_the_direction_with_fewer_rows_is_kept() -> None:
     """A vector on the diagonal of a matrix: n rows of output cells, and one row of input cells."""
     log = arrays(v=(50,), m=(50, 50))
-    log.lineage("v", "m", [(at, at, at) for at in range(50)])
-    assert cells(log.prov_query(["m", "v"], np.s_[3:5, :])) == [(3,), (4,)]
-    assert cells(log.prov_query(["v", "m"], 7)) == [(7, 7)]
-    assert len(log.relation("v", "m")) == 50
-    assert is_turned(log, "v", "m")
+    diagonal = [(at, at, at) for at in range(50)]
+    log.lineage("v", "m", diagonal)
+    for name in ("given", "registered", "of a relation", "known"):
+        log.array(name, (50, 50))
+    log.lineage("v", "given", compress(np.array(diagonal), (50, 50), (50,)))
+    captures = (diagonal, compress(np.array(diagonal), (50, 50), (50,)), None)
+    made = zip(("registered", "of a relation", "known"), captures, strict=True)
+    assert [log.register_operation("diag", ["v"], [name], args={}, capture=one) for name, one in made] == [False, False, True]
+    for name in ("m", "given", "registered", "of a relation", "known"):
+        assert cells(log.prov_query([name, "v"], np.s_[3:5, :])) == [(3,), (4,)]
+        assert cells(log.prov_query(["v", name], 7)) == [(7, 7)]
+        assert len(log.relation("v", name)) == 50
+        assert is_turned(log, "v", name)
     output, pairs = summed((100, 100), 1)
     log.array("sums", output)
     log.array("table", (100, 100))
     log.lineage("table", "sums", pairs)
     assert not is_turned(log, "table", "sums")
+    log.array("again", output)
+    log.register_operation("sum", ["table"], ["again"], capture=pairs)
+    assert not is_turned(log, "table", "again")
+    at, shuffled = np.arange(5_000), np.random.default_rng(1).permutation(5_000)
+    for name, shape, columns in (("long", (5_000, 5_000), [at, at, at]), ("shuffled", (5_000,), [at, shuffled])):
+        log.array(name, shape)
+        log.array(f"source of {name}", (5_000,))
+        log.lineage(f"source of {name}", name, compress(np.stack(columns, axis=1), shape, (5_000,)))
+        assert is_turned(log, f"source of {name}", name) is (name == "long")
+        assert cells(log.prov_query([name, f"source of {name}"], (4_321,) * len(shape))) == [(columns[-1][4_321],)]
