@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,20 +20,40 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.plan.expressions import Attribute
     from airflow_lineage_provider.plan.operators import Source
     from airflow_lineage_provider.records.sketches import StoredSketch
+    from airflow_lineage_provider.spark.local_files import Files
 
 MOST_VALUES = 1_000_000
 """So many different values of the column are fetched of new files, to know the fragments that they are in."""
 
 
-def added_files(then: SourceVersion, now: SourceVersion) -> tuple[str, ...] | str:
-    """The files that came since, where all others are there as they were; else why it was not only appended to, or nobody can tell."""
+MOST_NEW_FILES = 1_000
+"""So many new files are named to Spark in a condition."""
+
+
+def added_files(then: SourceVersion, now: SourceVersion, listing: Callable[[], Files]) -> tuple[str, ...] | str:
+    """The files that came since, where all others are there as they were; else why it was not only appended to, or nobody can tell.
+
+    ``listing`` lists the files of ``now``; it is asked where that version has a digest alone.
+    """
+    from airflow_lineage_provider.spark.local_files import files_digest
+
     if not isinstance(then, FilesVersion) or not isinstance(now, FilesVersion) or not (then.complete and now.complete):
         return "a version does not tell which of its rows are new"
-    if then.files is None or now.files is None:
-        return "of so many files only a digest is recorded, which does not tell which are new"
-    if any(now.files.get(file) != status for file, status in then.files.items()):
+    files = listing() if now.files is None else now.files
+    if now.files is None and files_digest(files) != now.digest:
+        return "its files change at this very time"
+    old = _oldest(files, then.count) if then.files is None else then.files
+    if then.files is None and files_digest(old) != then.digest:
+        return "of its files then only a digest is recorded, and those that changed first have another: some are gone, or came again"
+    if any(files.get(file) != status for file, status in old.items()):
         return "files are gone, or were written again"
-    return tuple(file for file in now.files if file not in then.files)
+    new = tuple(sorted(file for file in files if file not in old))
+    return f"more than {MOST_NEW_FILES:,} files are new" if len(new) > MOST_NEW_FILES else new
+
+
+def _oldest(files: Files, count: int) -> Files:
+    """So many files that changed before the others. (Of files that changed in one millisecond it may be any; their digest tells.)"""
+    return dict(sorted(files.items(), key=lambda one: (one[1][1], one[0]))[:count])
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ from airflow_lineage_provider.typed_json import written
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.recording import RecordedSource
+    from airflow_lineage_provider.spark.local_files import Files
     from airflow_lineage_provider.store.run_store import RunStore
 
 log = logging.getLogger(__name__)
@@ -111,6 +112,8 @@ class _Fitting:
     """Columns, judged for this instance, by leaf and name."""
     rules: dict[tuple[int, str], AppendRule | str] = field(default_factory=dict)
     """By which rule a sketch serves after an append, or why by none, by leaf and column."""
+    listed: dict[int, Files] = field(default_factory=dict)
+    """The files of sources, by leaf, of which a version has a digest alone."""
 
     def used(self, stored: Sequence[StoredSketch]) -> Sketching:
         """What becomes of the sources."""
@@ -254,10 +257,21 @@ class _Fitting:
         then = next((each.version for each in record.inputs if each.leaf == one.leaf), None) if record else None
         if then is None or digest_of(written(then)) != one.versions.get(one.leaf):
             raise SketchError("what its run has read is no longer known")
-        found = added_files(then, source.version)
+        found = added_files(then, source.version, lambda: self._listed(source))
         if isinstance(found, str):
             raise SketchError(found)
         return found
+
+    def _listed(self, source: RecordedSource) -> Files:
+        """The files of a source, listed once. :raises TracingError: Spark failed to list them."""
+        from airflow_lineage_provider.spark.file_listing import list_roots
+        from airflow_lineage_provider.spark.rereading.tracing import spark_errors
+
+        leaf, relation = source.source.leaf, source.source.relation
+        if leaf not in self.listed:
+            with spark_errors(f"listing the files of {relation.name}"):
+                self.listed[leaf] = list_roots(self.asked.captured.leaves[leaf].sparkSession, relation)
+        return self.listed[leaf]
 
     def _read(self, source: RecordedSource, one: StoredSketch, files: tuple[str, ...], rule: AppendRule) -> _Fit:
         """:raises SketchError: it is not worth it, or cannot be read. :raises TracingError: Spark failed to look at the new rows."""

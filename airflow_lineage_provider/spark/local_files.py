@@ -65,7 +65,7 @@ def files_version(files: Files, *, complete: bool = True) -> FilesVersion:
     version = FilesVersion(count=len(files), bytes=sum(size for size, _ in files.values()), complete=complete)
     if len(files) <= LISTED_FILES or not complete:
         return replace(version, files=dict(sorted(files.items())))
-    return replace(version, digest=_digest(files))
+    return replace(version, digest=files_digest(files))
 
 
 def file_differences(version: FilesVersion, now: Files) -> tuple[str, ...]:
@@ -80,7 +80,7 @@ def file_differences(version: FilesVersion, now: Files) -> tuple[str, ...]:
 
 
 def _digest_differences(version: FilesVersion, now: Files) -> tuple[str, ...]:
-    if version.digest == _digest(now):
+    if version.digest == files_digest(now):
         return ()
     size = sum(size for size, _ in now.values())
     if (len(now), size) == (version.count, version.bytes):
@@ -98,6 +98,7 @@ def _shortened(differences: list[str]) -> tuple[str, ...]:
     return (*differences[:_SHOWN], f"and {len(differences) - _SHOWN:,} more")
 
 
-def _digest(files: Files) -> str:
+def files_digest(files: Files) -> str:
+    """One text for files with their sizes and times, which is another one where any of these is."""
     lines = "".join(f"{uri}\t{size}\t{modified}\n" for uri, (size, modified) in sorted(files.items()))
     return hashlib.sha256(lines.encode()).hexdigest()

@@ -16,6 +16,8 @@ from airflow_lineage_provider import Lineage, Run, reasoned_udf
 from airflow_lineage_provider.records.sketches import SketchUse
 from airflow_lineage_provider.records.versions import FilesVersion, NoVersion, SourceVersion
 from airflow_lineage_provider.running.appended_source import added_files
+from airflow_lineage_provider.spark import local_files
+from airflow_lineage_provider.spark.local_files import files_version
 from tests.in_turn import sampled
 
 if TYPE_CHECKING:
@@ -104,12 +106,18 @@ def of_items(run: Run) -> SketchUse:
 
 
 @pytest.mark.parametrize("name", sampled(SERVED))
-def test_a_sketch_serves_with_new_files(spark: SparkSession, lineage: Lineage, tables: Tables, name: str) -> None:
-    """Some of the new rows are of old orders, some of new ones."""
+def test_a_sketch_serves_with_new_files(
+    spark: SparkSession, lineage: Lineage, tables: Tables, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Some of the new rows are of old orders, some of new ones. Of more files than are listed one digest is recorded."""
     sql = SERVED[name]
+    monkeypatch.setattr(local_files, "LISTED_FILES", 3 if name == "groups by steps" else 1_000)
     captured = lineage.run(sql, name=name, sketches="capture", sketch_on=ON_KEY)
     before, result = of_items(captured), bag(captured.result)
     assert before.state == "captured", before
+    read = next(one.version for one in captured.record.inputs if one.name == "items")
+    assert isinstance(read, FilesVersion)
+    assert (read.files is None) is (name == "groups by steps")
     tables.add_items([3, 250, 251, *range(ORDERS, ORDERS + 5)], line=6, quantity=(1, 9))
     tables.add_items([60], line=12, quantity=(60, 60))
     run = lineage.run(sql, name=name, sketches="use", verify_sketches=True)
@@ -306,13 +314,50 @@ def version(files: dict[str, tuple[int, int]] | None, complete: bool = True) -> 
         (version({"a": (1, 1)}), version({"a": (1, 1), "b": (2, 2), "c": (3, 3)}), ("b", "c")),
         (version({"a": (1, 1)}), version({"a": (1, 2), "b": (2, 2)}), "files are gone, or were written again"),
         (version({"a": (1, 1)}), version({"b": (2, 2), "c": (2, 2)}), "files are gone, or were written again"),
-        (version(None), version({"a": (1, 1)}), "of so many files only a digest is recorded, which does not tell which are new"),
         (version({"a": (1, 1)}, False), version({"a": (1, 1), "b": (2, 2)}), "a version does not tell which of its rows are new"),
         (NoVersion(), version({"a": (1, 1)}), "a version does not tell which of its rows are new"),
     ],
 )
 def test_which_files_are_new(then: SourceVersion, now: SourceVersion, found: object) -> None:
-    assert added_files(then, now) == found
+    assert added_files(then, now, lambda: pytest.fail("all files are known")) == found
+
+
+def at(first: int, last: int, seconds: int, folder: str = "") -> dict[str, tuple[int, int]]:
+    """Files that were written one after the other, from a second on."""
+    return {f"{folder}part-{number:04}": (100 + number % 7, 1_000 * seconds + number) for number in range(first, last)}
+
+
+MANY, LATER = at(0, 1_500, 10), at(0, 3, 20, "later/")
+OTHERS = "of its files then only a digest is recorded, and those that changed first have another: some are gone, or came again"
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "found"),
+    [
+        (MANY, MANY | LATER, tuple(LATER)),
+        (MANY, LATER | MANY, tuple(LATER)),  # in whatever order they are listed
+        (at(0, 900, 10), at(0, 900, 10) | at(900, 1_100, 20), tuple(at(900, 1_100, 20))),  # a list then, a digest now
+        (MANY, dict(list(MANY.items())[1:]) | LATER, OTHERS),
+        (MANY, MANY | {"part-0007": (100, 30_000)} | LATER, OTHERS),  # written again, later than the new ones
+        (MANY, MANY | {"part-0007": (100, 10_006)} | LATER, OTHERS),  # written again, and given nearly its time
+        (MANY, MANY | at(0, 3, 5, "copied/"), OTHERS),  # new ones that were given an older time
+        (MANY, dict(list(MANY.items())[:40]), OTHERS),
+        (MANY, MANY | {"same time": (1, 11_499)}, ("same time",)),
+        (MANY, MANY | {"of the same time": (1, 11_499)}, OTHERS),  # nobody knows which was first
+        (at(0, 900, 10), at(1, 1_200, 10), "files are gone, or were written again"),
+        (MANY, MANY | at(0, 1_001, 20, "later/"), "more than 1,000 files are new"),
+    ],
+)
+def test_which_of_many_files_are_new(then: dict[str, tuple[int, int]], now: dict[str, tuple[int, int]], found: object) -> None:
+    """Beyond 1,000 files a version has one digest of them all."""
+    before, after = files_version(then), files_version(now)
+    assert (before.files is None, after.files is None) == (len(then) > 1_000, len(now) > 1_000)
+    assert added_files(before, after, lambda: now) == found
+
+
+def test_files_that_change_while_they_are_looked_at() -> None:
+    told = added_files(files_version(MANY), files_version(MANY | LATER), lambda: MANY | LATER | at(5, 6, 30, "later/"))
+    assert told == "its files change at this very time"
 
 
 def test_spark_reads_the_files_that_are_meant(spark: SparkSession, tables: Tables) -> None:
