@@ -66,7 +66,8 @@ def _v1(spark: SparkSession, leaf: JavaObject, name: str) -> Relation:
     if class_name == "JDBCRelation":
         return _jdbc(spark, relation, name)
     if class_name != "HadoopFsRelation":
-        raise UnsupportedOperator(f"reading from {class_name} is not supported{f' ({name})' if name else ''}. Write it to a table first.")
+        what = f"reading from {_unknown(relation)} is not supported{f' ({name})' if name else ''}"
+        raise UnsupportedOperator(f"{what}. Write its rows to a Parquet table first.")
     paths = root_paths(relation.location())
     format_name = str(relation.fileFormat().shortName())
     partitions = tuple(str(column) for column in relation.partitionSchema().fieldNames())
@@ -82,6 +83,15 @@ def _v1(spark: SparkSession, leaf: JavaObject, name: str) -> Relation:
     return Relation(
         name=name or _last_part(paths), kind="files", format=format_name, paths=paths, options=options, partition_columns=partitions
     )
+
+
+def _unknown(relation: JavaObject) -> str:
+    """What a relation is that is no source. Delta's is one of files, and which of them are the table's its own index says."""
+    kind = relation.getClass()
+    of_files = "HadoopFsRelation" in str(kind.getSuperclass().getSimpleName())
+    if of_files and str(relation.location().getClass().getSimpleName()).startswith("Tahoe"):
+        return "a Delta table"
+    return str(kind.getSimpleName()) or f"a relation of {kind.getName()}"  # a class without a name has that of the one it is in
 
 
 def _v2(spark: SparkSession, leaf: JavaObject, name: str) -> Relation:
