@@ -35,6 +35,11 @@ class SketchUse:
     total: int | None = None
     new_files: int = 0
 
+    @property
+    def of(self) -> str:
+        """How many of the fragments are in the sketch (``41 of 10,000 fragments``); empty where there is no sketch."""
+        return f"{self.fragments:,} of {self.count:,} fragments" if self.count else ""
+
 
 @dataclass(frozen=True, kw_only=True)
 class StoredSketch:

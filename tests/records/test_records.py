@@ -17,6 +17,7 @@ from airflow_lineage_provider.reasons.description import UdfDescription
 from airflow_lineage_provider.reasons.features import Feature
 from airflow_lineage_provider.reasons.udf import ReasonedUdf
 from airflow_lineage_provider.records.run import RecordedOutput, RunRecord
+from airflow_lineage_provider.records.sketches import SketchUse
 from airflow_lineage_provider.records.versions import (
     FilesVersion,
     NoVersion,
@@ -109,6 +110,12 @@ def test_whatever_may_be_declared_is_recorded() -> None:
 
 def test_a_version_without_a_kind_is_none() -> None:
     assert read_one_of(SourceVersion, {}) == NoVersion()
+
+
+def test_how_many_fragments_a_sketch_has_as_a_text() -> None:
+    used = SketchUse(leaf=0, table="t", state="used", because="", fragments=41, count=10_000)
+    assert (used.of, replace(used, fragments=0, count=0, state="unused").of) == ("41 of 10,000 fragments", "")
+    assert "of" not in written(used)
 
 
 def test_what_none_says_is_left_out() -> None:

@@ -11,7 +11,7 @@ from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.walk import operators
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
-from airflow_lineage_provider.sketches.capture import carry
+from airflow_lineage_provider.sketches.capture import _carry, carry
 from airflow_lineage_provider.sketches.carried_run import carried_run
 from airflow_lineage_provider.sketches.marks import FRAGMENT, CannotCarry, Carried, Carrying, Many, NumberLost, One
 from tests.plan.shorthand import Shorthand
@@ -33,6 +33,10 @@ def told(found: Carried) -> list[tuple[int, str]]:
     return [
         (one.leaf, one.union if isinstance(one, Many) else one.value.name if one.value is not None else "a number") for one in found.marks
     ]
+
+
+def test_every_operator_has_a_rule(short: Shorthand) -> None:
+    assert set(o.OPERATOR_CLASSES) <= set(_carry.registry)
 
 
 def pairs(short: Shorthand, kind: o.JoinKind = "inner") -> o.Join:

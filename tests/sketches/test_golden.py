@@ -278,6 +278,25 @@ def test_a_maximum_needs_no_sign() -> None:
     assert forced(having("max", MORE_THAN_TEN), tables, "t", "f", F)[0] == forced(having("max", MORE_THAN_TEN), tables, "t", "f", F)[1]
 
 
+def test_one_row_of_a_group_is_not_enough() -> None:
+    """The paper's first case of r3 keeps one row of each group behind a maximum. For a larger constant, which a sketch of all rows behind
+    the result serves, the group is lost; and for the same one the result has less lineage than it has."""
+
+    def most_above(bound: int) -> q.Node:
+        return q.Aggregate(q.Filter(q.Table("t@0"), q.Op("<", (q.Lit(bound, "int"), q.Col(2)))), (q.Col(1),), (q.Call("max", q.Col(3)),))
+
+    rows = table("G b a f", ("g1", 15, 10, 1), ("g1", 25, 8, 2))
+    own, larger = (evaluate.rows(most_above(bound), {"t@0": rows}) for bound in (10, 20))
+    assert ([row.values for row in own], [row.values for row in larger]) == ([("g1", 10)], [("g1", 8)])
+    least = accurate(own, "t@0", rows, "f", F)
+    assert {F.fragment_of(row[4]) for row in rows.rows} == least
+    witness = over_sketch(rows, "f", F, F.fragments_of([1]))  # of the row with the maximum
+    again = evaluate.rows(most_above(10), {"t@0": witness})
+    assert ([row.values for row in again], evaluate.rows(most_above(20), {"t@0": witness})) == ([("g1", 10)], [])
+    assert again[0].lineage < own[0].lineage
+    assert [row.values for row in evaluate.rows(most_above(20), {"t@0": over_sketch(rows, "f", F, least)})] == [("g1", 8)]
+
+
 def test_a_scalar_that_every_row_of_the_result_hangs_on() -> None:
     """E12 (TPC-H Q15): the one row of the maximum is behind every row of the result, if that has rows."""
     tables = {"t": table("g x f", (1, 5, 1), (2, 7, 2)), "s": table("g x f", (1, 5, 1), (2, 7, 2))}
