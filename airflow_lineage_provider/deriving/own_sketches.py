@@ -18,6 +18,7 @@ from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.digest import digest_of
 from airflow_lineage_provider.plan.walk import operators
 from airflow_lineage_provider.sketches import kept_cuts
+from airflow_lineage_provider.sketches.files import sketched_attribute
 from airflow_lineage_provider.sketches.sketch import Sketch
 from airflow_lineage_provider.sketches.use import Selection, selection
 from airflow_lineage_provider.typed_json import written
@@ -71,8 +72,7 @@ def _selection(stored: StoredSketch, recorded: RecordedPlan) -> Selection | None
         sketch, partition = Sketch.from_bytes(stored.content), kept_cuts.from_bytes(stored.cuts)
         if sketch.kind != "accurate" or (sketch.leaf, sketch.column, sketch.count) != (stored.leaf, stored.column, partition.count):
             return None
-        attributes = dict(zip(source.columns, source.output, strict=True))
-        return selection(partition, sketch.fragments, attributes[stored.column]) if stored.column in attributes else None
+        return selection(partition, sketch.fragments, sketched_attribute(source, stored.column))
     except SketchError as problem:
         log.warning("sketch %s is not used: %s", stored.id, problem)
         return None

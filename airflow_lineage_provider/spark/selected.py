@@ -10,6 +10,7 @@ from pyspark.sql.internal import InternalFunction
 
 from airflow_lineage_provider.sketches.files import FILE_PATH
 from airflow_lineage_provider.spark.frames import quoted
+from airflow_lineage_provider.spark.identity import input_files
 from airflow_lineage_provider.spark.session import PARSER, apply_conf
 from airflow_lineage_provider.sql import ColumnRef, lower_expression
 
@@ -30,6 +31,11 @@ def selected(frame: DataFrame, selection: Selection | None, name: str) -> DataFr
         return frame.where(F.col(FILE_PATH).isin(list(selection.files)))
     with apply_conf(frame.sparkSession, PARSER):
         return frame.where(_condition(selection, name))
+
+
+def names_as_read(frame: DataFrame, selection: Selection) -> bool:
+    """Whether all files of a selection, if it is by their names, are among those that the frame reads: else rows would be missed."""
+    return selection.files is None or set(selection.files) <= set(input_files(frame))
 
 
 def _condition(selection: Selection, name: str) -> Column:

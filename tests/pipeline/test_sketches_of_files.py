@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from airflow_lineage_provider import Lineage, SketchOn
+from airflow_lineage_provider.deriving import derivation as deriving
+from airflow_lineage_provider.deriving.own_sketches import own_selections
 from airflow_lineage_provider.errors import PlanError, SketchUnsafe
+from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.sketches.files import FILE_PATH
 from airflow_lineage_provider.sketches.sketch import Sketch
+from airflow_lineage_provider.spark.rereading.tracing import Views
 from tests.pipeline.sketched import bag
 
 if TYPE_CHECKING:
@@ -75,6 +81,41 @@ def test_files_that_have_nothing_are_skipped(spark: SparkSession, lineage: Linea
     assert [(one.state, one.rows, one.total, one.new_files) for one in appended.sketches] == [("used", 3 * ROWS, 7 * ROWS, 1)]
     assert bag(appended.result) == bag(spark.sql(LARGE))
     assert bag(appended.result) != bag(plain.result)
+
+
+def test_a_derivation_reads_the_sketch_s_files_alone(
+    spark: SparkSession, lineage: Lineage, monkeypatch: pytest.MonkeyPatch, events: Path
+) -> None:
+    """Also where a file has come since. Where Spark would call one of them otherwise, everything is read."""
+    run = lineage.run(LARGE, name="large", strategy="rerun", sketches="capture", sketch_on=BY_FILE)
+
+    def told() -> list[str]:
+        found = run.explain("true", verify=True)
+        assert found.verified is True
+        behind = found.sources["events"]
+        return sorted(map(str, found.target.to_pylist() + behind.rows.to_pylist() + [behind.guarantee]))
+
+    def read(asked: Any) -> int:
+        with deriving.derivation(asked, TRUE, sketched=True) as made, ExitStack() as stack:
+            tracing = made.spark.now
+            assert tracing is not None
+            if renamed:
+                column, chosen = tracing.through[0]
+                tracing.through = {0: (column, replace(chosen, files=(*(chosen.files or ()), "file:/elsewhere")))}
+            (name,) = tracing.leaf_table(("source", 0), Views(spark, "test", stack)).name
+            return spark.table(name).count()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(deriving, "own_selections", lambda *_: {})
+        expected, renamed = told(), False
+        assert run._asking.answered("a test of", None, None, lambda asked: bool(own_selections(asked, spark.version)))
+    assert len(expected) == 2 + 2 + 1
+    assert told() == expected
+    add(spark, events, 7, large=True)
+    assert told() == expected
+    assert run._asking.answered("a test of", None, None, read) == 2 * ROWS
+    renamed = True
+    assert run._asking.answered("a test of", None, None, read) == FILES * ROWS
 
 
 def test_the_best_groups_by_what_they_have_at_most(spark: SparkSession, lineage: Lineage, events: Path) -> None:
