@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee, weakest
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class ExplanationStream:
@@ -28,6 +32,18 @@ class ExplanationStream:
 
     def __repr__(self) -> str:
         return f"<stream of explanations for {self.asked}>"
+
+    def batches(self) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """What is left of the stream as Arrow's record batches, each with the name of its table; to be read once, as the stream.
+
+        The tables are those that `write` has (``target``, ``links``, ``source.loans``, ``reasons.judge``, …): the rows of the explanations,
+        one part below the other, and links whose rows are counted from 0 in the whole tables. All batches of a table have one schema; of
+        one without rows there is a batch, too. A part is given out before the next is made: no more is held than by iterating. Nothing is
+        withheld that the explanations have.
+        """
+        from airflow_lineage_provider.render.explanation_files import batches
+
+        return batches(self)
 
     def write(self, folder: str | Path, *, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> dict[str, int]:
         """Write what is left of the stream into a folder, a file of Arrow's stream format for each table; how many rows each has.

@@ -1,4 +1,5 @@
-"""Explanations that come one after the other, as files of Arrow's stream format: one for each table, however many rows they have."""
+"""Explanations that come one after the other as one table of each kind, however many rows it has: in files of Arrow's stream format, or in
+record batches."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ def written(parts: Iterable[Explanation], folder: Path, hide: Sequence[str], mas
         if next(folder.iterdir(), None) is not None:
             raise InvalidOption(f"folder {folder} is not empty: a stream is written into a folder of its own")
         with ExitStack() as stack:
-            tables = _Tables(folder, stack)
+            tables = _Files(folder, stack)
             for part in parts:
                 tables.add(shown(part, hide, mask))
         (folder / CONTENTS).write_text(json.dumps(tables.contents(), indent=1), encoding="utf-8")
@@ -42,22 +43,58 @@ def written(parts: Iterable[Explanation], folder: Path, hide: Sequence[str], mas
     return tables.rows
 
 
-class _Tables:
-    """The files of a folder: how many ``rows`` are in each so far, and what they are worth."""
+def batches(parts: Iterable[Explanation]) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """All of them as record batches, each with the name of its table: the rows that files have, a part's before the next is asked for.
+
+    A table's first batch comes with the first part that has the table, though it may have no rows; all have one schema.
+    """
+    import pyarrow as pa
+
+    tables, begun = _Together(), set[str]()
+    for part in parts:
+        for name, table in tables.following(part):
+            if not table.num_rows and name not in begun:
+                yield name, pa.RecordBatch.from_pylist([], schema=table.schema)
+            begun.add(name)
+            yield from ((name, batch) for batch in table.to_batches() if batch.num_rows)
+
+
+class _Together:
+    """Tables of explanations, one part below the other: how many ``rows`` each has so far, and with which schema."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, int] = {}
+        self._schemas: dict[str, pa.Schema] = {}
+
+    def following(self, part: Explanation) -> Iterator[tuple[str, pa.Table]]:
+        """The tables of a part, as they stand below those of the parts before: all of them before any is counted."""
+        for name, table in _of_part(part, dict(self.rows)):
+            self.rows[name] = self.rows.get(name, 0) + table.num_rows
+            yield name, table.cast(self._schemas.setdefault(name, table.schema))
+
+
+class _Files:
+    """The files of a folder, and what the tables in them are worth."""
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
-        self.rows: dict[str, int] = {}
         self._folder, self._stack = folder, stack
         self._asked, self._run = "", ""
+        self._tables = _Together()
         self._files: dict[str, str] = {}
-        self._writers: dict[str, tuple[pa.RecordBatchStreamWriter, pa.Schema]] = {}
+        self._writers: dict[str, pa.RecordBatchStreamWriter] = {}
         self._worth: dict[str, Guarantee] = {}
 
+    @property
+    def rows(self) -> dict[str, int]:
+        """How many rows each table has so far."""
+        return self._tables.rows
+
     def add(self, part: Explanation) -> None:
-        """The tables of a part below those of the parts before: all of them before any is counted."""
-        before = dict(self.rows)
-        for name, table in _of_part(part, before):
-            self._write(name, table)
+        """The tables of a part below those of the parts before."""
+        for name, table in self._tables.following(part):
+            if name not in self._writers:
+                self._begin(name, table.schema)
+            self._writers[name].write_table(table)
         for name, one in part.tables.items():
             self._worth[name] = weakest(self._worth.get(name), one.guarantee)
         self._asked, self._run = part.asked.rpartition(": rows ")[0], part.run.id
@@ -71,20 +108,13 @@ class _Tables:
         worth = self._worth.get(name)
         return {} if worth is None else {"guarantee": worth.level, "cause": worth.cause or ""}
 
-    def _write(self, name: str, table: pa.Table) -> None:
-        if name not in self._writers:
-            self._begin(name, table.schema)
-        writer, schema = self._writers[name]
-        writer.write_table(table.cast(schema))
-        self.rows[name] += table.num_rows
-
     def _begin(self, name: str, schema: pa.Schema) -> None:
         import pyarrow as pa
 
         file = f"{len(self._files):02}_{re.sub(r'[^A-Za-z0-9_.-]', '_', name)[:100]}.arrows"
         sink = self._stack.enter_context(pa.OSFile(str(self._folder / file), "wb"))
-        self._writers[name] = self._stack.enter_context(pa.ipc.new_stream(sink, schema)), schema
-        self._files[name], self.rows[name] = file, 0
+        self._writers[name] = self._stack.enter_context(pa.ipc.new_stream(sink, schema))
+        self._files[name] = file
 
 
 def _of_part(part: Explanation, before: dict[str, int]) -> Iterator[tuple[str, pa.Table]]:
