@@ -62,21 +62,19 @@ def _kept_with_marks(execution: Execution, frame: DataFrame, columns: Sequence[s
 
 
 def _register_udfs(execution: Execution, prepared: Prepared) -> dict[int, str]:
-    """A temporary SQL function for every function operator."""
-    from airflow_lineage_provider.spark.sql_functions import register_captured, register_reasoned
+    """The temporary SQL function of every function operator: one for all that call the same."""
+    from airflow_lineage_provider.spark.sql_functions import SqlFunctions
 
-    names: dict[int, str] = {}
+    made, names = SqlFunctions(execution.spark, execution.functions), dict[int, str]()
     with_keys = {node.function: node for program in prepared.programs for node in functions_of(program.plan)}
     for segment in prepared.recorded.plan.segments:
         for function in segment.functions:
             name = f"lineage_{execution.run_id.replace('-', '_')}_udf_{function.function}"
             udf = prepared.udfs.get(function.function)
             if udf is None:
-                register_captured(execution.spark, prepared.captured.udfs, function.call, name)
+                names[function.function] = made.captured(name, prepared.captured.udfs, function.call)
             else:
-                register_reasoned(execution.spark, name, udf, with_keys.get(function.function, function))
-            execution.functions.append(name)
-            names[function.function] = name
+                names[function.function] = made.reasoned(name, udf, with_keys.get(function.function, function))
     return names
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.errors import UdfUnavailable
@@ -18,16 +19,49 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.spark.capturing.captured_udf import CapturedUdf
 
 
-def register_reasoned(spark: SparkSession, name: str, udf: ReasonedUdf, node: FunctionOperator) -> None:
-    """Let SQL call a reasoned UDF in the mode of its operator, with the operator's keys for messages.
+@dataclass
+class SqlFunctions:
+    """The temporary functions of a plan, by what they call: operators that call the same have one in common.
 
-    Spark calls a deterministic UDF again wherever its value is read; this one it calls once a row. (It is a function of its own:
-    ``asNondeterministic`` changes the one that it is called on.)
+    Registering a function is some thirty calls into the JVM. ``names`` are the functions that there are.
     """
-    mode: Mode = "normal" if node.reason is None else "reasoning"
-    # Whoever runs a function operator loads what it gives, or asks about it: both part reasons.
-    function = spark_function(udf, mode, tuple(key.name for key in node.keys), apart=True)
-    spark.udf.register(name, function.asNondeterministic())
+
+    spark: SparkSession
+    names: list[str] = field(default_factory=list)
+    _known: dict[Hashable, str] = field(default_factory=dict)
+
+    def reasoned(self, name: str, udf: ReasonedUdf, node: FunctionOperator) -> str:
+        """The function by which SQL calls a reasoned UDF in the mode of its operator, with the operator's keys for messages; ``name`` is
+        its name where there is none yet.
+
+        Spark calls a deterministic UDF again wherever its value is read; this one it calls once a row. (It is a function of its own:
+        ``asNondeterministic`` changes the one that it is called on.)
+        """
+        mode: Mode = "normal" if node.reason is None else "reasoning"
+        keys = tuple(key.name for key in node.keys)
+        known = self._known.get((udf, mode, keys))
+        if known is not None:
+            return known
+        # Whoever runs a function operator loads what it gives, or asks about it: both part reasons.
+        self.spark.udf.register(name, spark_function(udf, mode, keys, apart=True).asNondeterministic())
+        return self._made(name, (udf, mode, keys))
+
+    def captured(self, name: str, udfs: Mapping[int, CapturedUdf], call: int) -> str:
+        """The function by which SQL calls a UDF of a captured plan, as `register_captured`.
+
+        :raises UdfUnavailable: the plan has no such call.
+        """
+        one = udfs.get(call)
+        what = None if one is None else (one.function, one.type, one.eval_type, one.deterministic)
+        if what in self._known:
+            return self._known[what]
+        register_captured(self.spark, udfs, call, name)
+        return self._made(name, what)
+
+    def _made(self, name: str, what: Hashable) -> str:
+        self.names.append(name)
+        self._known[what] = name
+        return name
 
 
 def register_captured(spark: SparkSession, udfs: Mapping[int, CapturedUdf], call: int, name: str) -> None:

@@ -118,7 +118,8 @@ PIPELINES: dict[str, Pipeline] = {
     "one_row": "SELECT 1 AS one, upper('x') AS x",
     "values": "SELECT x, y FROM VALUES (1, 'a'), (2, NULL), (2, NULL) AS t(x, y)",
     "json": "SELECT from_json('{\"a\":1}', 'a INT') AS j, to_json(struct(id, income)) AS t, "
-    "get_json_object('{\"a\":1}', '$.a') AS g FROM client",
+    "get_json_object('{\"a\":1}', '$.a') AS g, from_json('{a:01/**/}', 'a INT', map('allowUnquotedFieldNames', 'true', "
+    "'allowComments', 'true', 'mode', 'PERMISSIVE', 'allowNumericLeadingZeros', 'true', 'allowSingleQuotes', 'false')) AS o FROM client",
     "python_udf": python_udf,
 }
 

@@ -21,7 +21,7 @@ from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.plan.renumbered import Renumbering
 from airflow_lineage_provider.plan.walk import all_operators, own_expressions
 from airflow_lineage_provider.shown import first_line
-from airflow_lineage_provider.spark.capturing.captured_udf import CapturedUdf, captured_udf
+from airflow_lineage_provider.spark.capturing.captured_udf import CapturedUdf
 from airflow_lineage_provider.spark.capturing.document import Completion
 from airflow_lineage_provider.spark.capturing.function_names import function_names
 from airflow_lineage_provider.spark.capturing.kept_rows import as_read, is_doubtful, past_kept_rows
@@ -112,7 +112,7 @@ def _captured(df: DataFrame, batch: MicroBatch | None, given: Sequence[LineageSo
         pipeline=Pipeline(plan=plan, names=tuple(df.columns), conf=tuple(sorted(conf.items()))),
         leaves=tuple(_leaf(spark, completion.leaves[number], sources[at]) for at, number in enumerate(converted.leaves)),
         sources=tuple(sources[number] for number in range(len(converted.leaves))),
-        udfs={number: captured_udf(number, call) for number, call in completion.udfs.items()},
+        udfs=completion.udfs,
         doubtful=frozenset(number for number, one in sources.items() if is_doubtful(one.relation, shall.doubtful)),
         variables=tuple(completion.variables),
         operators=completion.operators,

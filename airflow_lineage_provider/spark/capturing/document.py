@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_lineage_provider.catalyst.literals import instant
 from airflow_lineage_provider.catalyst.tree import is_tree
 from airflow_lineage_provider.spark.capturing import constants, table_functions
+from airflow_lineage_provider.spark.capturing.captured_udf import CapturedUdf, HeldFunction, captured_udf
 from airflow_lineage_provider.spark.jvm_classes import java_class
 from airflow_lineage_provider.spark.jvm_functions import identity, method, texts
 from airflow_lineage_provider.spark.scala_maps import scala_map
@@ -29,8 +30,8 @@ _TYPED = frozenset({
 _COMPLETE = frozenset({"AttributeReference", "NamedLambdaVariable", "Alias", "SortOrder", "LambdaFunction"})
 _READ_LITERALS = ("binary", "timestamp")
 _EXPRESSION = "org.apache.spark.sql.catalyst.expressions.Expression"
-# What is known of Catalyst's classes, which are the same for as long as there is a JVM: the numbers of their fields, by name; which
-# fields, of those that may hold a tree, are optional; and which, of those that `toJSON` leaves out, are maps.
+# What is known of Catalyst's classes, which are the same for as long as there is a JVM: the numbers of their fields, by name, which fields,
+# of those that may hold a tree, are optional, and which, of those that the document lacks, are maps.
 _FIELDS: dict[str, dict[str, int]] = {}
 _OPTIONS: dict[tuple[str, str], bool] = {}
 _MAPS: dict[tuple[str, str], bool] = {}
@@ -39,17 +40,17 @@ _MAPS: dict[tuple[str, str], bool] = {}
 class Completion:
     """One pass over a plan's document and its JVM tree, subqueries included.
 
-    ``udfs`` are the JVM's Python UDF calls by result id; ``leaves`` the JVM's operators that read data, numbered in the document;
+    ``udfs`` are the Python UDF calls by result id; ``leaves`` the JVM's operators that read data, numbered in the document;
     ``variables`` the references to session variables; ``operators`` those that only Spark can run, by their numbers.
     """
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
-        self.udfs: dict[int, JavaObject] = {}
+        self.udfs: dict[int, CapturedUdf] = {}
         self.leaves: list[JavaObject] = []
         self.variables: list[JavaObject] = []
         self.operators: dict[int, JavaObject] = {}
-        self._functions: list[JavaObject] = []
+        self._functions: list[tuple[HeldFunction, Any]] = []
         self._subqueries: list[tuple[JavaObject, dict[str, Any]]] = []
 
     def plan(self, document: list[dict[str, Any]], plan: JavaObject) -> None:
@@ -120,8 +121,7 @@ class Completion:
             self._variable(node, expression.java)
             return
         elif short in ("PythonUDF", "PythonUDAF"):
-            self.udfs[int(node["resultId"]["id"])] = expression.java
-            node["functionNumber"] = self._function_number(expression.java)
+            self._python_call(node, expression.java)
         elif short == "PythonUDTF":
             node |= table_functions.told(expression.java)
         elif short == "ScalarSubquery":
@@ -135,13 +135,15 @@ class Completion:
         if "replacement" in node:
             self._own_arguments(node, expression)
 
-    def _function_number(self, call: JavaObject) -> int:
+    def _python_call(self, node: dict[str, Any], call: JavaObject) -> None:
         """Which Python function is called: the name does not say, since all lambdas have one."""
-        for number, known in enumerate(self._functions):
-            if known.func().equals(call.func()) and known.dataType().equals(call.dataType()):
-                return number
-        self._functions.append(call)
-        return len(self._functions) - 1
+        held, kind = call.func(), node["dataType"]
+        known = (at for at, (one, its) in enumerate(self._functions) if its == kind and one.java.equals(held))
+        number = next(known, len(self._functions))
+        if number == len(self._functions):
+            self._functions.append((HeldFunction(held), kind))
+        node["functionNumber"] = number
+        self.udfs[int(node["resultId"]["id"])] = captured_udf(node, call, self._functions[number][0])
 
     def _subquery(self, node: dict[str, Any], expression: JavaObject) -> None:
         """A subquery's plan. One that is written twice (in GROUP BY and in SELECT) is one, by its first number."""
@@ -176,13 +178,13 @@ class Completion:
 
     def _missing_fields(self, node: dict[str, Any], expression: _Node) -> None:
         for name in [name for name, value in node.items() if value is None]:
-            value = self._value(node, name, expression)
-            node[name] = None if value is None else self._told(value, (node["class"], name))
-
-    def _told(self, value: Any, field: tuple[str, str]) -> Any:
-        if field not in _MAPS:
-            _MAPS[field] = hasattr(value, "getClass") and ".Map" in value.getClass().getName()
-        return scala_map(self._spark, value) if _MAPS[field] else _text(value)
+            value, field = self._value(node, name, expression), (node["class"], name)
+            if not hasattr(value, "getClass"):
+                node[name] = None if value is None else str(value)
+                continue
+            if field not in _MAPS:  # all of a field are, or none
+                _MAPS[field] = _is_map(str(value.getClass().getName()))
+            node[name] = scala_map(self._spark, value) if _MAPS[field] else str(value.toString())
 
     def _own_arguments(self, node: dict[str, Any], expression: _Node) -> None:
         """Arguments of a replaced function: not analyzed, so that one may have no type yet; then it is left as it is."""
@@ -294,5 +296,10 @@ def _is_unread(kind: Any) -> bool:
     return kind.get("type") in constants.NESTED if isinstance(kind, dict) else kind in _READ_LITERALS
 
 
-def _text(value: Any) -> str:
-    return str(value.toString()) if hasattr(value, "toString") else str(value)
+def _is_map(name: str) -> bool:
+    """Whether a class is one of Scala's maps: up to four entries they are ``Map.Map1`` … ``Map.Map4``, beyond ``HashMap``.
+
+    >>> _is_map("scala.collection.immutable.Map$EmptyMap$"), _is_map("scala.collection.immutable.HashMap"), _is_map("scala.Enumeration$Val")
+    (True, True, False)
+    """
+    return name.startswith("scala.collection.") and "Map" in name

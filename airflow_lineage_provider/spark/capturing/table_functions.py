@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
+from airflow_lineage_provider.spark.capturing.captured_udf import HeldFunction
 from airflow_lineage_provider.spark.jvm_trees import items
 
 if TYPE_CHECKING:
@@ -48,10 +49,9 @@ def told(function: JavaObject) -> dict[str, bool]:
 def handler_of(function: JavaObject) -> Any:
     """The class of a table function; None where it is out of reach (Spark broadcasts large ones)."""
     from pyspark.errors import PySparkRuntimeError
-    from pyspark.serializers import CPickleSerializer
 
     try:
-        return CPickleSerializer().loads(bytes(function.func().command().unsafeArray()))  # type: ignore[no-untyped-call]
+        return HeldFunction(function.func()).unpickled
     except PySparkRuntimeError:
         return None
 

@@ -94,12 +94,11 @@ def _joined(groups: list[Any], method: str, call: Callable[..., Any], shape: Str
 
 def _function(captured: CapturedUdf) -> Callable[..., Any]:
     from pyspark.errors import PySparkRuntimeError
-    from pyspark.serializers import CPickleSerializer
 
     if captured.eval_type not in _PANDAS | _ARROW:
         raise UnsupportedOperator(f"Python function {captured.name} takes iterators of parts of a group: let it take the group whole")
     try:
-        command = CPickleSerializer().loads(bytes(captured.expression.func().command().unsafeArray()))  # type: ignore[no-untyped-call]
+        command = captured.function.unpickled
     except PySparkRuntimeError as problem:
         raise UnsupportedOperator(
             f"Python function {captured.name} is too large to be read from the plan (over 1 MB): load what it holds inside the function"

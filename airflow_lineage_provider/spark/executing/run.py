@@ -341,7 +341,6 @@ def reasoned_udf_of(captured: CapturedUdf) -> ReasonedUdf | None:
     large model is out of reach there (Spark broadcasts it); then the declared UDF of that name and type is meant.
     """
     from pyspark.errors import PySparkRuntimeError
-    from pyspark.serializers import CPickleSerializer
 
     from airflow_lineage_provider.reasons import registry
 
@@ -349,7 +348,7 @@ def reasoned_udf_of(captured: CapturedUdf) -> ReasonedUdf | None:
         return None
     declared = registry.get(captured.name) if captured.name in registry.names() else None
     try:
-        command = CPickleSerializer().loads(bytes(captured.expression.func().command().unsafeArray()))  # type: ignore[no-untyped-call]
+        command = captured.function.unpickled
     except PySparkRuntimeError:  # BROADCAST_VARIABLE_NOT_LOADED
         return declared
     held = _reasoned(command[0])

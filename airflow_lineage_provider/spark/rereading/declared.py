@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.walk import functions_of
-from airflow_lineage_provider.spark.sql_functions import register_reasoned
+from airflow_lineage_provider.spark.sql_functions import SqlFunctions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -17,13 +17,18 @@ if TYPE_CHECKING:
 
 
 def declared_functions(spark: SparkSession, plans: Iterable[o.Plan], udfs: UdfsOfRun, prefix: str, stack: ExitStack) -> dict[int, str]:
-    """A temporary function for every function operator, dropped when the stack is closed. ``udfs`` are those of the run.
+    """The temporary function of every function operator, one for all that call the same; they are dropped when the stack is closed.
+    ``udfs`` are those of the run.
 
     :raises UdfUnavailable, UdfVersionMismatch: the UDFs at hand are not those of the run.
     """
-    names: dict[int, str] = {}
+    made, names = SqlFunctions(spark), dict[int, str]()
+    stack.callback(_dropped, made)
     for node in (function for plan in plans for function in functions_of(plan)):
-        names[node.function] = f"{prefix}_udf_{node.function}"
-        register_reasoned(spark, names[node.function], udfs.find(node.function), node)
-        stack.callback(spark.sql, f"DROP TEMPORARY FUNCTION IF EXISTS {names[node.function]}")
+        names[node.function] = made.reasoned(f"{prefix}_udf_{node.function}", udfs.find(node.function), node)
     return names
+
+
+def _dropped(functions: SqlFunctions) -> None:
+    for name in functions.names:
+        functions.spark.sql(f"DROP TEMPORARY FUNCTION IF EXISTS {name}")
