@@ -1,4 +1,4 @@
-"""Tracing queries in DuckDB, over the Parquet and CSV files that a run read and what it stored, in files or as rows: no Spark is needed."""
+"""Tracing queries in DuckDB, over the local files that a run read and what it stored, in files or as rows: no Spark is needed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from airflow_lineage_provider.deriving import csv_files
+from airflow_lineage_provider.deriving import files_in_memory
 from airflow_lineage_provider.deriving.postgres_engine import TARGET_KEY, PostgresEngine
 from airflow_lineage_provider.deriving.stored_files import first, may_skip, paths_of, rows, view
 from airflow_lineage_provider.errors import SparkRequired
@@ -108,8 +108,8 @@ class DuckDbEngine:
         _check_unchanged(recorded)
         columns = list(dict.fromkeys(column for leaf in leaves if isinstance(leaf, o.Source) for column in leaf.columns))
         inputs.tables[key] = LeafTable(name=(name,), label=recorded.source.relation.name)
-        if csv_files.is_csv(recorded):
-            inputs.rows[name] = csv_files.all_rows(recorded, self.settings).select(columns)
+        if files_in_memory.are_read_here(recorded):
+            inputs.rows[name] = files_in_memory.all_rows(recorded, self.settings).select(columns)
             return
         inputs.may_skip = False
         keys = [column.name for column in recorded.identity.columns] if recorded.rows_of is not None else []

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from airflow_lineage_provider.deriving import csv_files
+from airflow_lineage_provider.deriving import files_in_memory
 from airflow_lineage_provider.deriving.stale import differences, harm, harmed
 from airflow_lineage_provider.errors import SourceUnavailable, SparkRequired
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
@@ -112,9 +112,9 @@ class SourceReader:
                 return read_positions(source.source, source.files, keys, self.settings)
             except CannotReadHere as reason:
                 return self._through_spark(source, keys, str(reason))
-        if csv_files.is_csv(source):
+        if files_in_memory.are_read_here(source):
             try:
-                return self._from_csv(source, keys)
+                return self._from_memory(source, keys)
             except CannotReadHere as reason:
                 return self._through_spark(source, keys, str(reason))
         return self._through_spark(source, keys, f"{source.source.relation.name} is read by {source.identity.kind.replace('_', ' ')}")
@@ -123,10 +123,10 @@ class SourceReader:
         stored = self.stored[f"source_{source.source.leaf}"]
         return self.store.rows(stored, [ROW, *source.source.columns], keys.column(0).to_numpy())
 
-    def _from_csv(self, source: RecordedSource, keys: pa.Table) -> pa.Table:
+    def _from_memory(self, source: RecordedSource, keys: pa.Table) -> pa.Table:
         if harmed([source], self.spark):
             raise CannotReadHere(f"the files of {source.source.relation.name} are not as they were")
-        return csv_files.rows_at(source, keys, self.settings)
+        return files_in_memory.rows_at(source, keys, self.settings)
 
     def _through_spark(self, source: RecordedSource, keys: pa.Table, why: str) -> pa.Table:
         text = f"reading the source rows of {source.source.relation.name} needs Spark ({why}); give a Spark session"

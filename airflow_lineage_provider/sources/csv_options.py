@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.sources.files import CannotReadHere
+from airflow_lineage_provider.sources.reader_options import OF_FILES, given_options
 
 # They say how types are inferred, how much is logged or what becomes of values that are not read here at all.
 _OF_NO_EFFECT = frozenset({"inferschema", "samplingratio", "prefersdate", "preferdate", "maxmalformedlogperpartition", "mode"})
-# They say which files are read: those that the run has recorded.
-_OF_FILES = frozenset({"path", "paths", "basepath", "pathglobfilter", "recursivefilelookup", "modifiedbefore", "modifiedafter"})
 _ONLY = {
     "enforceschema": ("true",),
     "emptyvalue": ("",),
@@ -49,12 +48,7 @@ def csv_format(relation: Relation, time_zone: str) -> CsvFormat:
 
     :raises CannotReadHere: the options are not known, or one says what is left to Spark.
     """
-    if relation.kind != "files":
-        raise CannotReadHere(f"the reader options of {relation.name} are in the catalog")
-    given: dict[str, str] = {}
-    for key, value in relation.options:
-        if given.setdefault(key.lower(), value) != value:
-            raise CannotReadHere(f"{relation.name} is read with the option {key} twice")
+    given = given_options(relation)
     for key, value in given.items():
         _check(relation, key, value)
     if given.get("timezone", time_zone) != time_zone:
@@ -80,7 +74,7 @@ def csv_format(relation: Relation, time_zone: str) -> CsvFormat:
 
 
 def _check(relation: Relation, key: str, value: str) -> None:
-    fine = key in _OF_NO_EFFECT or key in _OF_FILES or key in _TEXTS
+    fine = key in _OF_NO_EFFECT or key in OF_FILES or key in _TEXTS
     fine = fine or (key in _FLAGS and value.lower() in ("true", "false"))
     if not fine and value not in _ONLY.get(key, ()):
         raise CannotReadHere(f"{relation.name} is read with the option {key}")

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.errors import SparkRequired
-from airflow_lineage_provider.sources import csv_source
+from airflow_lineage_provider.sources import whole_files
 from airflow_lineage_provider.sources.kept import Kept
 from airflow_lineage_provider.spark.identity import row_digest
 from airflow_lineage_provider.store import Store
@@ -116,7 +116,7 @@ def test_with_spark_and_without(
     found = Lineage(store=store).get_run(run.id).explain(target, save=False)
     assert len(rows(found)) == count
     assert "spark" not in engines(found)
-    monkeypatch.setattr(csv_source, "KEPT", Kept(0))
+    monkeypatch.setattr(whole_files, "KEPT", Kept(0))
     monkeypatch.setitem(sys.modules, "duckdb", None)
     by_spark = run.explain(target, save=False)
     assert rows(by_spark) == rows(found)
@@ -138,13 +138,47 @@ def test_partitions(lineage: Lineage, store: Store, spark: SparkSession, tmp_pat
         found = Lineage(store=store).get_run(run.id).explain("n > 0", save=False)
         assert "spark" not in engines(found)
         with monkeypatch.context() as patch:
-            patch.setattr(csv_source, "KEPT", Kept(0))
+            patch.setattr(whole_files, "KEPT", Kept(0))
             patch.setitem(sys.modules, "duckdb", None)
             by_spark = run.explain("n > 0", save=False)
         assert "spark" in engines(by_spark)
         assert rows(found) == rows(by_spark)
         assert found.sources["players"].rows.num_rows == len(given)
         assert found.guarantee == by_spark.guarantee
+
+
+@pytest.mark.parametrize("kind", ["json", "orc"])
+def test_json_and_orc(
+    lineage: Lineage, store: Store, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """As Spark's writers write them, in partitions."""
+    rows_given = [
+        (1, "a", 1.5, "1.50", "2001-01-31"),
+        (2, "A", None, "-0.01", None),
+        (3, 'é, "b"', 0.25, None, "1999-12-31"),
+        (4, None, 100.0, "7", None),
+    ]
+    made = spark.createDataFrame(rows_given, "id int, team string, score double, price string, born string")
+    made = made.selectExpr("id", "team", "score", "CAST(price AS decimal(4,2)) AS price", "CAST(born AS date) AS born", "id % 2 AS half")
+    made.union(made.limit(1)).write.partitionBy("half").format(kind).save(str(tmp_path / "players"))
+    schema = "id int, team string, score double, price decimal(4,2), born date"
+
+    def pipeline(session: SparkSession) -> DataFrame:
+        session.read.schema(schema + ", half int").format(kind).load(str(tmp_path / "players")).createOrReplaceTempView("players")
+        return session.sql(
+            "SELECT team, half, count(*) AS n, max(price) AS p FROM players WHERE score IS NULL OR score > 0.2D GROUP BY ALL"
+        )
+
+    run = lineage.run(pipeline, name=kind)
+    found = Lineage(store=store).get_run(run.id).explain("n > 0", save=False)
+    assert "spark" not in engines(found)
+    assert len(rows(found)) == 5
+    monkeypatch.setattr(whole_files, "KEPT", Kept(0))
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    by_spark = run.explain("n > 0", save=False)
+    assert "spark" in engines(by_spark)
+    assert rows(by_spark) == rows(found)
+    assert by_spark.guarantee == found.guarantee
 
 
 def test_a_key_that_is_named(lineage: Lineage, store: Store, players: Path) -> None:

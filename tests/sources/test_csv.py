@@ -17,10 +17,10 @@ from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.lineage_keys import KeyColumn, SourceIdentity
 from airflow_lineage_provider.plan.operators import Source
 from airflow_lineage_provider.plan.relation import Relation
-from airflow_lineage_provider.sources import csv_source
-from airflow_lineage_provider.sources.csv_source import csv_table
+from airflow_lineage_provider.sources import whole_files
 from airflow_lineage_provider.sources.files import CannotReadHere
 from airflow_lineage_provider.sources.kept import Kept
+from airflow_lineage_provider.sources.whole_files import rows_of_files
 from tests.sources.csv_cases import LEFT, READ, Case, case, recorded, written
 
 pytest.importorskip("duckdb")
@@ -37,7 +37,7 @@ def source(columns: Mapping[str, str], reader: Mapping[str, str], **relation: An
 
 
 def read(path: Path, made: Case, settings: Mapping[str, str] = SETTINGS, identity: SourceIdentity = DIGEST) -> pa.Table:
-    return csv_table(source(made.columns, made.options), identity, [f"file:{path}"], settings)
+    return rows_of_files(source(made.columns, made.options), identity, [f"file:{path}"], settings)
 
 
 def as_json(value: Any, kind: str) -> Any:
@@ -77,8 +77,8 @@ def test_every_line_is_looked_at(tmp_path: Path) -> None:
         (tmp_path / "a.csv").write_text("\n".join(lines))
         (tmp_path / "b.csv").write_text("\n".join([*lines[:at], wrong, *lines[at + 1 :]]))
         with pytest.raises(CannotReadHere, match=r"b\.csv"):
-            csv_table(leaf, DIGEST, [f"file:{tmp_path}/{one}.csv" for one in "ab"], SETTINGS)
-    found = csv_table(leaf, DIGEST, [f"file:{tmp_path}/a.csv"] * 2, SETTINGS)
+            rows_of_files(leaf, DIGEST, [f"file:{tmp_path}/{one}.csv" for one in "ab"], SETTINGS)
+    found = rows_of_files(leaf, DIGEST, [f"file:{tmp_path}/a.csv"] * 2, SETTINGS)
     assert found.num_rows == 100_000
     assert len(set(found.column("lineage_digest").to_pylist())) == 50_000
 
@@ -100,7 +100,7 @@ def test_every_line_is_looked_at(tmp_path: Path) -> None:
 def test_how_it_was_read(tmp_path: Path, relation: dict[str, Any], why: str) -> None:
     (tmp_path / "a.csv").write_text("x\n")
     with pytest.raises(CannotReadHere, match=why):
-        csv_table(source({"a": "string"}, {}, **relation), DIGEST, [f"file:{tmp_path}/a.csv"], SETTINGS)
+        rows_of_files(source({"a": "string"}, {}, **relation), DIGEST, [f"file:{tmp_path}/a.csv"], SETTINGS)
 
 
 def test_partitions(tmp_path: Path) -> None:
@@ -114,15 +114,15 @@ def test_partitions(tmp_path: Path) -> None:
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / "part.csv").write_text(data)
     leaf, files = source(whole.columns, {}, partition_columns=("c", "y", "d")), [f"file:{tmp_path}/{one}/part.csv" for one in folders]
-    assert csv_table(leaf, DIGEST, files, SETTINGS).equals(read(written(tmp_path, "plain", whole), whole))
+    assert rows_of_files(leaf, DIGEST, files, SETTINGS).equals(read(written(tmp_path, "plain", whole), whole))
     for folder, why in (("c=x/y=1.5/d=2024-02-29", "y=1.5 is not certain"), ("c=a%0Ab/y=1/d=2024-02-29", "a control character")):
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / "part.csv").write_text("1,x\n")
         with pytest.raises(CannotReadHere, match=why):
-            csv_table(leaf, DIGEST, [*files, f"file:{tmp_path}/{folder}/part.csv"], SETTINGS)
+            rows_of_files(leaf, DIGEST, [*files, f"file:{tmp_path}/{folder}/part.csv"], SETTINGS)
     (tmp_path / next(iter(folders)) / "part.csv").write_text("1,c,7,2024-02-29,x\n")  # with the partitions' columns in the file, too
     with pytest.raises(CannotReadHere, match=r"part\.csv: "):
-        csv_table(leaf, DIGEST, files, SETTINGS)
+        rows_of_files(leaf, DIGEST, files, SETTINGS)
 
 
 def test_which_session_it_was_read_in(tmp_path: Path) -> None:
@@ -147,9 +147,9 @@ def test_columns_that_cannot_be_told_apart(tmp_path: Path) -> None:
 
 def test_another_file_system() -> None:
     with pytest.raises(CannotReadHere, match="another file system"):
-        csv_table(source({"a": "string"}, {}), DIGEST, ["s3a://bucket/a.csv"], SETTINGS)
+        rows_of_files(source({"a": "string"}, {}), DIGEST, ["s3a://bucket/a.csv"], SETTINGS)
     with pytest.raises(CannotReadHere, match="cannot be read"):
-        csv_table(source({"a": "string"}, {}), DIGEST, ["file:/nowhere/a.csv"], SETTINGS)
+        rows_of_files(source({"a": "string"}, {}), DIGEST, ["file:/nowhere/a.csv"], SETTINGS)
 
 
 def test_a_key_that_people_name(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_a_key_that_people_name(tmp_path: Path) -> None:
 
 
 def test_more_than_is_held_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(csv_source, "MOST_BYTES", 10)
+    monkeypatch.setattr(whole_files, "MOST_BYTES", 10)
     for made in (case("a,b,c\n" * 2), READ["gzip"]):
         with pytest.raises(CannotReadHere, match="more than"):
             read(written(tmp_path, "gzip", made), made)

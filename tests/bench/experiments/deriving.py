@@ -27,7 +27,7 @@ from pyarrow import compute, csv, parquet
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.recorded_run import Run
-from airflow_lineage_provider.sources import csv_source
+from airflow_lineage_provider.sources import whole_files
 from airflow_lineage_provider.sources.kept import Kept
 from tests.bench.comparison import Arm, Comparison, compared, per_factor_of_ten
 from tests.bench.ground import Ground
@@ -258,6 +258,6 @@ def _without_duckdb(ask: Callable[[], Any]) -> Callable[[], Any]:
 def _hidden(module: str) -> Iterator[None]:
     """As if it were not installed, and nothing were kept of files that were read with it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(csv_source, "KEPT", Kept(0))
+        patch.setattr(whole_files, "KEPT", Kept(0))
         patch.setitem(sys.modules, module, None)
         yield

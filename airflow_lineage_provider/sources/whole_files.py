@@ -1,16 +1,17 @@
-"""A source's CSV files as one table in memory: all its columns, and its rows' lineage keys, as Spark reads and computes them."""
+"""A source's CSV, JSON or ORC files as one table in memory: all columns, and the rows' lineage keys, as Spark reads and computes them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.plan.datatypes import to_arrow
 from airflow_lineage_provider.plan.lineage_keys import SourceIdentity
 from airflow_lineage_provider.plan.operators import Source
+from airflow_lineage_provider.sources import json_lines, orc_rows
 from airflow_lineage_provider.sources.csv_lines import data_of, values_of
-from airflow_lineage_provider.sources.csv_options import CsvFormat, csv_format
+from airflow_lineage_provider.sources.csv_options import csv_format
 from airflow_lineage_provider.sources.duckdb_connection import name
 from airflow_lineage_provider.sources.duckdb_query import fetched
 from airflow_lineage_provider.sources.file_uris import local_path
@@ -23,11 +24,22 @@ from airflow_lineage_provider.sources.text_values import typed
 if TYPE_CHECKING:
     import pyarrow as pa
 
+Reader = Callable[[bytes, Mapping[str, str]], Mapping[str, "pa.ChunkedArray"]]
+# But tabs and ends of lines.
+_CONTROL = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 MOST_BYTES = 256 * 2**20
 """Files with more than this, decompressed, are not held in memory."""
 
 
-def csv_table(source: Source, identity: SourceIdentity, files: Iterable[str], settings: Mapping[str, str]) -> pa.Table:
+class _OfColumn(CannotReadHere):
+    """A column's values need Spark."""
+
+    def __init__(self, column: str, why: str) -> None:
+        super().__init__(why)
+        self.column = column
+
+
+def rows_of_files(source: Source, identity: SourceIdentity, files: Iterable[str], settings: Mapping[str, str]) -> pa.Table:
     """The rows of the files that a run read, under the names of the source's columns, beside those of the lineage key.
 
     ``files`` are their URIs, ``settings`` are those of the run's session. What was read once is kept for a while: a question reads the same
@@ -61,7 +73,7 @@ def _paths(source: Source, files: Iterable[str]) -> tuple[Path, ...]:
 def _read(source: Source, identity: SourceIdentity, paths: Sequence[Path], settings: Mapping[str, str]) -> pa.Table:
     import pyarrow as pa
 
-    form = csv_format(source.relation, settings.get("spark.sql.session.timeZone", ""))
+    read = _reader(source, settings)
     _check_columns(source, settings)
     own, in_files = _types(source), _types(without_partitions(source))
     if not in_files:
@@ -71,7 +83,7 @@ def _read(source: Source, identity: SourceIdentity, paths: Sequence[Path], setti
         folders = _partition(source, path)
         data = data_of(path, left)
         left -= len(data)
-        rows = _file(path, data, form, in_files, settings)
+        rows = _file(path, data, read, in_files)
         for one in (column for column in own if column in folders):
             rows = rows.append_column(one, folders.arrow(one, to_arrow(own[one]), rows.num_rows))
         parts.append(rows.select([*own]))
@@ -104,20 +116,51 @@ def _check_columns(source: Source, settings: Mapping[str, str]) -> None:
         raise CannotReadHere(f"{table} has a column whose name cannot be written")
 
 
-def _file(path: Path, data: bytes, form: CsvFormat, own: Mapping[str, str], settings: Mapping[str, str]) -> pa.Table:
+def _reader(source: Source, settings: Mapping[str, str]) -> Reader:
+    """What reads a file of the source's format from its bytes: the columns (types by name), by their names."""
+    relation, zone = source.relation, settings.get("spark.sql.session.timeZone", "")
+    match relation.format:
+        case "csv":
+            form = csv_format(relation, zone)
+            return lambda data, own: _typed(dict(zip(own, values_of(data, form, len(own)), strict=True)), own, settings)
+        case "json":
+            json_lines.check_options(relation, zone)
+            return lambda data, own: _without_control(_typed(json_lines.texts_of(data, own), own, settings), own)
+        case "orc":
+            orc_rows.check_options(relation)
+            return lambda data, own: _without_control(orc_rows.columns_of(data, own, settings, MOST_BYTES), own)
+    raise CannotReadHere(f"files of the format {relation.format} are not read here")
+
+
+def _typed(texts: Mapping[str, pa.ChunkedArray], own: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, pa.ChunkedArray]:
+    found = {}
+    for column, values in texts.items():
+        try:
+            found[column] = typed(values, own[column], settings)
+        except CannotReadHere as problem:
+            raise _OfColumn(column, str(problem)) from problem
+    return found
+
+
+def _without_control(columns: dict[str, pa.ChunkedArray], own: Mapping[str, str]) -> dict[str, pa.ChunkedArray]:
+    """:raises _OfColumn: a text has control characters but tabs and ends of lines, whose digest is not known."""
+    import pyarrow.compute as pc
+
+    for column, values in columns.items():
+        if own[column] == "string" and pc.any(pc.match_substring_regex(values, _CONTROL)).as_py():
+            raise _OfColumn(column, "it has control characters")
+    return columns
+
+
+def _file(path: Path, data: bytes, read: Reader, own: Mapping[str, str]) -> pa.Table:
     import pyarrow as pa
 
     try:
-        texts = values_of(data, form, len(own))
+        return pa.table(read(data, own))
+    except _OfColumn as problem:
+        raise CannotReadHere(f"column {problem.column} of {path}: {problem}") from problem
     except CannotReadHere as problem:
         raise CannotReadHere(f"{path}: {problem}") from problem
-    found = {}
-    for (column, kind), values in zip(own.items(), texts, strict=True):
-        try:
-            found[column] = typed(values, kind, settings)
-        except CannotReadHere as problem:
-            raise CannotReadHere(f"column {column} of {path}: {problem}") from problem
-    return pa.table(found)
 
 
 def _with_key(rows: pa.Table, identity: SourceIdentity, own: Mapping[str, str]) -> pa.Table:

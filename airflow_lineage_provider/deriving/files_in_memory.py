@@ -1,4 +1,4 @@
-"""Rows of a run's CSV sources, read in this process from the files that the run read."""
+"""Rows of a run's sources of CSV, JSON or ORC files, read in this process from the files that the run read."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.recording import RecordedSource
 from airflow_lineage_provider.records.versions import FilesVersion
-from airflow_lineage_provider.sources.csv_source import csv_table
 from airflow_lineage_provider.sources.files import CannotReadHere
+from airflow_lineage_provider.sources.whole_files import rows_of_files
 from airflow_lineage_provider.tracing.key_index import KeyIndex
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def is_csv(recorded: RecordedSource) -> bool:
-    """Whether a source is one of CSV files whose rows have a lineage key that stands in the rows."""
-    return recorded.source.relation.format == "csv" and recorded.identity.kind in ("row_digest", "primary_key")
+_FORMATS = frozenset({"csv", "json", "orc"})
+
+
+def are_read_here(recorded: RecordedSource) -> bool:
+    """Whether a source is one of such files whose rows have a lineage key that stands in the rows."""
+    return recorded.source.relation.format in _FORMATS and recorded.identity.kind in ("row_digest", "primary_key")
 
 
 def all_rows(recorded: RecordedSource, settings: Mapping[str, str]) -> pa.Table:
@@ -30,7 +33,7 @@ def all_rows(recorded: RecordedSource, settings: Mapping[str, str]) -> pa.Table:
     version = recorded.version
     if not isinstance(version, FilesVersion) or version.files is None:
         raise CannotReadHere(f"the run's record does not name the files of {recorded.source.relation.name}")
-    return csv_table(recorded.source, recorded.identity, version.files, settings)
+    return rows_of_files(recorded.source, recorded.identity, version.files, settings)
 
 
 def rows_at(recorded: RecordedSource, keys: pa.Table, settings: Mapping[str, str]) -> pa.Table:
