@@ -72,6 +72,9 @@ def _checked(column: pa.ChunkedArray, name: str, kind: str, settings: Mapping[st
     if not is_known or column.type != to_arrow(kind):
         raise CannotReadHere(f"column {name} is {kind} in the table and {column.type} in the file")
     if kind == "string":
+        # A column of CHAR is filled with them, which Spark leaves out and Arrow does not; and Arrow does not tell it from one of texts.
+        if pc.any(pc.ends_with(column, " ")).as_py():
+            raise CannotReadHere(f"column {name} has texts that end with a space, which may be no part of them")
         return column
     if kind == "date" and pc.any(pc.less(column, pa.scalar(_FIRST_DAY))).as_py():
         raise CannotReadHere(f"column {name} may have dates of another calendar than today's")

@@ -165,6 +165,7 @@ def test_rows_of_orc_are_those_that_spark_reads(spark: SparkSession, tmp_path: P
         (pa.array([datetime.datetime(2024, 1, 1)], pa.timestamp("ns")), "timestamp_ntz", "timestamp_ntz in the table"),
         (pa.array([["a"]]), "array<string>", "in the table and list"),
         (pa.array(["\x01"]), "string", "control characters"),
+        (pa.array(["a", "a "]), "string", "end with a space"),
         (pa.array(["a"]), "char(3)", "in the table and string"),
         (pa.array([b"\xff"]), "string", "in the table and binary"),
     ],
