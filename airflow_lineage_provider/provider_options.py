@@ -55,6 +55,7 @@ OPTIONS: Mapping[str, Option] = {
     "confirmations": Option("integer", "So many further captures of an operation between arrays confirm the first", "2", "1"),
     "reason_bytes": Option("integer", "The longest reason that is traced to cells of arrays", "1000000", "1,000,000"),
     "capture_limit": Option("integer", "The most pairs of rows that captured lineage may have", "100000000", "100,000,000"),
+    "capture_memory": Option("integer", "The bytes of memory in which pairs of rows are put in order", "1073741824", "268,435,456"),
     "inject_limit": Option("integer", "The most rows that are collected while a run is made", "1000000", "10,000,000"),
     "capture_required": Option("boolean", "Whether a run fails whose lineage cannot be captured", "true", "no"),
     "sketch_after": Option("integer", "So many earlier runs a sketch must have served before auto captures one", "3", "2"),

@@ -71,6 +71,12 @@ def capture_limit() -> int:
     return _whole("CAPTURE_LIMIT", 100_000_000)
 
 
+def capture_memory() -> int:
+    """About so many bytes pairs of rows take while captured lineage is put in order (``AIRFLOW_LINEAGE_CAPTURE_MEMORY``, default
+    268,435,456); what is more goes through temporary files."""
+    return _whole("CAPTURE_MEMORY", 256 << 20)
+
+
 def inject_limit() -> int:
     """From so many rows on below an aggregation they are not collected while a run is made (``AIRFLOW_LINEAGE_INJECT_LIMIT``, default
     10,000,000): executors hold the list of a group's rows in memory."""

@@ -12,6 +12,7 @@ from airflow_lineage_provider.capture.classes import Classes
 from airflow_lineage_provider.capture.csr import Csr, Edges, composed, csr
 from airflow_lineage_provider.capture.rids import Listed, RidSpace, counted, in_order
 from airflow_lineage_provider.capture.sets import FoundEdges
+from airflow_lineage_provider.capture.spooled import ROOM, Room, Spool, fits, inverted
 from airflow_lineage_provider.capture.witnesses import BuildingWitnesses
 from airflow_lineage_provider.capture.writing import BuiltIndex, Counts, RowSetKey, Writer
 from airflow_lineage_provider.errors import IndexTooLarge
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from airflow_lineage_provider.capture.csr import Numbers
-    from airflow_lineage_provider.capture.sets import SetTargets
+    from airflow_lineage_provider.capture.sets import Pair, SetTargets
     from airflow_lineage_provider.capture.wanted import CaptureTable, Cube
     from airflow_lineage_provider.plan.lineage_keys import InputIdentity
     from airflow_lineage_provider.tracing.trace import Step, StepOf
@@ -62,14 +63,21 @@ def too_large(most: int, where: str, counted: int | None = None, what: str = "pa
 class Building:
     """What was found so far. ``counts``: of the row sets whose rows are counted by parts; the keys of the others are listed.
 
+    Pairs of rows that are counted on both sides are numbers at once, in bounded memory (`spooled`). Those that lead to sets, or to listed
+    keys, wait as they were found: how these are numbered hangs on all of them.
+
     :ivar most: so many pairs of rows there may be. :ivar wanted: the source leaves whose rows are wanted; None: all.
-    :ivar leads_to: for each segment the source leaves that stand behind it.
+    :ivar leads_to: for each segment the source leaves that stand behind it. :ivar room: what pairs that are numbers may take.
     """
 
     counts: Mapping[RowSetKey, Counts]
     most: int
     wanted: frozenset[int] | None = None
     leads_to: Mapping[int, frozenset[int]] = field(default_factory=dict)
+    room: Room = field(default_factory=lambda: Room(ROOM))
+    _spools: dict[Pair, Spool] = field(default_factory=dict)
+    _counted: dict[RowSetKey, RidSpace | None] = field(default_factory=dict)
+    _own_rids: dict[RowSetKey, Numbers | None] = field(default_factory=dict)
     _found: FoundEdges = field(default_factory=FoundEdges)
     _outputs: dict[int, pa.Table] = field(default_factory=dict)
     _met: dict[int, set[int]] = field(default_factory=dict)
@@ -188,8 +196,59 @@ class Building:
 
     def _add(self, node: RowSetKey, to: RowSetKey, first: int, rows: pa.Table) -> None:
         names = [f"key_{at}" for at in range(rows.num_columns - 1)]
-        self._found.add((node, to), _numbers(rows, 0) + first, rows.drop_columns([TAG]).rename_columns(names))
+        asked, keys = _numbers(rows, 0) + first, rows.drop_columns([TAG]).rename_columns(names)
+        if not self._spooled(node, to, asked, keys):
+            self._found.add((node, to), asked, keys)
         self._edges += rows.num_rows
+
+    # --- pairs as numbers -------------------------------------------------------------------------------------------------
+
+    def _spooled(self, node: RowSetKey, to: RowSetKey, asked: Numbers, keys: pa.Table) -> bool:
+        """Whether these pairs are numbers from now on: the rows of both sides are counted."""
+        own, space = self._rids_of(node), self._counted_space(to)
+        if own is None or space is None or not fits(len(own), space.rows):
+            return False
+        rids = space.rids(keys)
+        if (rids < 0).any():
+            self._list(to)
+            return False
+        if (node, to) not in self._spools:
+            self._spools[node, to] = self.room.spool(len(own), space.rows)
+            self._found.expect((node, to))
+        self._spools[node, to].add(own[asked], rids)
+        return True
+
+    def _rids_of(self, node: RowSetKey) -> Numbers | None:
+        """The rids of the rows of a stored segment that was begun, in their order; None where these are not counted."""
+        if node not in self._own_rids:
+            space, own = self._counted_space(node), self._outputs.get(node[1]) if node[0] == "segment" else None
+            rids = None if space is None or own is None or space.rows != own.num_rows else space.rids(own)
+            self._own_rids[node] = None if rids is None or (rids < 0).any() else rids
+        return self._own_rids[node]
+
+    def _counted_space(self, key: RowSetKey) -> RidSpace | None:
+        """How rows are numbered that are counted by parts; None where they are not, or that does not number all of them."""
+        if key not in self._counted:
+            counts = None if key[0] == "set" else self.counts.get(key)
+            self._counted[key] = None if counts is None else counted(*counts)
+        return self._counted[key]
+
+    def _list(self, key: RowSetKey) -> None:
+        """The rows of a row set are not all counted: its pairs have keys in place of numbers."""
+        import numpy as np
+
+        for node, to in [pair for pair in self._spools if key in pair]:
+            spool, own, space = self._spools.pop((node, to)), self._rids_of(node), self._counted_space(to)
+            assert own is not None
+            assert space is not None
+            asked = np.argsort(own)
+            for rows, rids in spool.blocks():
+                self._found.add((node, to), asked[rows], space.keys(rids))
+            self._found.add((node, to), np.empty(0, np.int64), space.keys(np.empty(0, np.int64)))
+            self.room.left(spool)
+        self._counted[key] = self._own_rids[key] = None
+
+    # --- what is written --------------------------------------------------------------------------------------------------
 
     def _go_on(self, node: RowSetKey, number: int, of: StepOf, first: int, rows: pa.Table) -> None:
         """Rows go back to sets of a segment, which are found by these."""
@@ -221,6 +280,9 @@ class Building:
         :raises IndexTooLarge: the rows behind a segment's are in more classes than there may be pairs.
         """
         self._found.compose()
+        for key in self._row_sets():
+            if self._counted_space(key) is not None and not self._are_counted(key):
+                self._list(key)
         spaces = {key: self._space(key) for key in self._row_sets()}
         self._found.order(spaces)
         built = Writer()
@@ -243,7 +305,7 @@ class Building:
                 self._check_classes(node, kept.rows, one.number)
                 built.add_map(node, to, "backward", one.divided(kept), others, one.number, because)
             if directions != "backward" and to[0] != "control":
-                built.add_map(node, to, "forward", kept.inverse(others), kept.rows, because=because)
+                built.add_map(node, to, "forward", inverted(kept, others, self.room), kept.rows, because=because)
         if self._witnesses is not None:
             result, sources = spaces["segment", 0], {number: one for (side, number), one in spaces.items() if side == "source"}
             built.add_witnesses(self._witnesses.numbered(result.rids(self._outputs[0]), result.rows, sources))
@@ -291,9 +353,11 @@ class Building:
 
         space = spaces["source", leaf]
         there = np.zeros(space.rows, bool)
-        for (_, to), parts in self._found.keys.items():
+        for (node, to), parts in self._found.keys.items():
             for part in parts if to == ("source", leaf) else ():
                 there[space.rids(part)] = True
+            for _, rids in self._spools[node, to].blocks() if to == ("source", leaf) and (node, to) in self._spools else ():
+                there[rids] = True
         return np.flatnonzero(there)
 
     def _row_sets(self) -> list[RowSetKey]:
@@ -311,23 +375,34 @@ class Building:
         if key[0] == "set" and counts is not None:
             return counted(*counts)
         own = [self._outputs[key[1]]] if key[0] == "segment" and key[1] in self._outputs else []
-        found = pa.concat_tables([*own, *(part for (_, to), parts in self._found.keys.items() if to == key for part in parts)])
-        if counts is not None:
-            space = counted(*counts)
-            if not (space.rids(found) < 0).any() and (not own or space.rows == own[0].num_rows):
-                return space
-        return Listed(in_order(distinct_rows(found)))
+        return self._counted_space(key) or Listed(in_order(distinct_rows(pa.concat_tables([*own, *self._keys(key)]))))
+
+    def _keys(self, key: RowSetKey) -> list[pa.Table]:
+        """The keys of rows of a row set that something leads to, and that are no numbers yet."""
+        return [part for (_, to), parts in self._found.keys.items() if to == key for part in parts]
+
+    def _are_counted(self, key: RowSetKey) -> bool:
+        """Whether counting by parts numbers all rows of a row set."""
+        space = self._counted_space(key)
+        if space is None or (key[0] == "segment" and key[1] in self._outputs and self._rids_of(key) is None):
+            return False
+        return not any((space.rids(part) < 0).any() for part in self._keys(key))
 
     def _edges_of(self, node: RowSetKey, to: RowSetKey, asked: list[Numbers], spaces: Mapping[RowSetKey, RidSpace]) -> tuple[Csr, int]:
         import numpy as np
         import pyarrow as pa
 
-        output, rows = spaces[node], np.concatenate(asked)
+        output, rows = spaces[node], np.concatenate([np.empty(0, np.int64), *asked])
         if node[0] == "segment":
             rows = output.rids(self._outputs[node[1]])[rows]
         if to[0] == "control":
             return csr(Edges(rows, np.zeros(len(rows), np.int64)), output.rows, 1), 1
-        rids = spaces[to].rids(pa.concat_tables(self._found.keys[node, to]))
+        parts = self._found.keys[node, to]
+        rids = spaces[to].rids(pa.concat_tables(parts)) if parts else np.empty(0, np.int64)
+        if (node, to) in self._spools:
+            self._spools[node, to].add(rows, rids)  # from end to end, in place of sets
+            self._found.expect((node, to))
+            return self._spools[node, to].csr(), spaces[to].rows
         return csr(Edges(rows, rids), output.rows, spaces[to].rows), spaces[to].rows
 
 

@@ -106,6 +106,10 @@ class FoundEdges:
         if keys is not None:
             self.keys.setdefault(pair, []).append(keys)
 
+    def expect(self, pair: Pair) -> None:
+        """Rows lead to rows, which are known by numbers elsewhere."""
+        self.asked[pair], self.keys[pair] = [], []
+
     # --- what is written --------------------------------------------------------------------------------------------------
 
     def compose(self) -> None:

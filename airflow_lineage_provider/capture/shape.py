@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.capture.csr import Csr
 
 _NEAR = 3
+_BLOCK = 1 << 20
+"""So many pairs are looked at at once: an array of all of them would be as large as they are."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,13 +42,22 @@ def shape_of(edges: Csr, others: int) -> Shape:
     if not pairs:
         return Shape(rows=edges.rows, size=0.0, replication=0.0, clustering=0.0)
     there = np.zeros(others, bool)  # marking is much faster than looking for the different ones
-    there[edges.rids] = True
-    near = np.zeros(pairs + 1, bool)
-    near[1:-1] = np.diff(edges.rids) < _NEAR
-    near[edges.indptr[(edges.indptr > 0) & (edges.indptr < pairs)]] = False  # another row's numbers begin there
-    return Shape(
-        rows=edges.rows,
-        size=pairs / edges.rows,
-        replication=pairs / int(there.sum()),
-        clustering=float((near[:-1] | near[1:]).mean()),
-    )
+    near = 0
+    for first in range(0, pairs, _BLOCK):
+        stop = min(first + _BLOCK, pairs)
+        there[edges.rids[first:stop]] = True
+        near += _near(edges, first, stop)
+    return Shape(rows=edges.rows, size=pairs / edges.rows, replication=pairs / int(there.sum()), clustering=near / pairs)
+
+
+def _near(edges: Csr, first: int, stop: int) -> int:
+    """Of how many pairs at these places the number is near the one before it, or after it, of the same row."""
+    import numpy as np
+
+    begin, end = max(first - 1, 0), min(stop + 1, len(edges.rids))
+    near = np.zeros(end - begin + 1, bool)  # at each place whether the number there is near the one before
+    near[1:-1] = np.diff(edges.rids[begin:end]) < _NEAR
+    starts = edges.indptr[np.searchsorted(edges.indptr, begin, "right") : np.searchsorted(edges.indptr, end, "left")]
+    near[starts - begin] = False  # another row's numbers begin there
+    own = near[first - begin : stop - begin + 1]
+    return int((own[:-1] | own[1:]).sum())

@@ -12,8 +12,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from airflow_lineage_provider import settings
 from airflow_lineage_provider.capture.build import Building
 from airflow_lineage_provider.capture.recorded import RecordedClasses
+from airflow_lineage_provider.capture.spooled import Room
 from airflow_lineage_provider.capture.wanted import CaptureTable
 from airflow_lineage_provider.deriving.capture_sizes import PAIRS_AT_ONCE, Counting, rows_at_once
 from airflow_lineage_provider.deriving.classes import DividedRows
@@ -77,7 +79,8 @@ def _built(run: AskedRun, wanted: Capture, most: int, sets_alone: bool, with_run
     tables = checked_tables(run.recorded, wanted)
     off = [leaf for leaf, one in (tables or {}).items() if one.is_off]
     leaves = None if tables is None else frozenset(tables) - {*off}
-    building = Building(counts=_counts(run), most=most, wanted=leaves, leads_to=_leads_to(run.recorded.plan))
+    room, leads_to = Room(settings.capture_memory()), _leads_to(run.recorded.plan)
+    building = Building(counts=_counts(run), most=most, wanted=leaves, leads_to=leads_to, room=room)
     with derivation(replace(run, subqueries=wanted.subqueries), TRUE) as made:
         while waiting or building.pending:
             # The lowest number first: what stands behind its rows, or sets of them, has greater ones.

@@ -16,6 +16,7 @@ from airflow_lineage_provider.capture.encodings.written import from_bytes
 from airflow_lineage_provider.capture.looking_up import LookedUpLineage
 from airflow_lineage_provider.capture.recorded import ROWS_OF_A_PART
 from airflow_lineage_provider.capture.rids import InFiles, Listed, Numbered
+from airflow_lineage_provider.capture.spooled import ROOM, Room
 from airflow_lineage_provider.capture.writing import BuiltIndex, Counts, RowSetKey
 from airflow_lineage_provider.errors import IndexTooLarge, RecordDamaged
 from airflow_lineage_provider.tracing.maps import Rows, RowSet
@@ -44,8 +45,8 @@ TO_FILES = [(0, -FILE, 1), (1, FILE, 0), (1, FILE, 2)]
 TO_LISTED = [(0, "x", 1.5), (0, None, 2.5), (1, "x", 1.5)]
 
 
-def _built(directions: Any = "both", counts: Mapping[RowSetKey, Counts] = COUNTS, most: int = 100) -> BuiltIndex:
-    building = Building(counts=counts, most=most)
+def _built(directions: Any = "both", counts: Mapping[RowSetKey, Counts] = COUNTS, most: int = 100, room: int = ROOM) -> BuiltIndex:
+    building = Building(counts=counts, most=most, room=Room(room))
     building.begin(0, pa.table({"key_0": RESULTS}))
     # In two parts, as large segments are asked about.
     first = _rows([pair for pair in TO_INNER if pair[0] < 2], pa.int64())
@@ -67,10 +68,13 @@ def _set(table: pa.Table) -> set[tuple[Any, ...]]:
     return set(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
-@pytest.mark.parametrize("counts", [COUNTS, {}, {**COUNTS, ("source", 3): ("in_files", [(-FILE, 1), (FILE, 3)])}])
-def test_backward_and_forward(counts: Mapping[RowSetKey, Counts]) -> None:
-    """Whatever the rows are numbered by: parts, lists, or lists since the parts have fewer rows than there are."""
-    lineage = _asked(_built(counts=counts))
+@pytest.mark.parametrize("room", [0, ROOM])
+@pytest.mark.parametrize("counts", [COUNTS, {}, *({**COUNTS, key: (kind, parts)} for key, kind, parts in [
+    (("source", 3), "in_files", [(-FILE, 1), (FILE, 3)]), (("segment", 2), "numbered", [(0, 3)]), (("segment", 2), "numbered", [(0, 1)]),
+    (("segment", 0), "numbered", [(0, 1), (1, 2)])])])  # fmt: skip
+def test_backward_and_forward(counts: Mapping[RowSetKey, Counts], room: int) -> None:
+    """Whatever the rows are numbered by: parts, lists, or lists since the parts have fewer rows than there are, or more."""
+    lineage = _asked(_built(counts=counts, room=room))
     found = lineage.step(0, pa.table({TAG: [7, 8, 9, 9], "key_0": [SECOND, 0, 1, 0]}))
     assert found is not None
     step, _ = found

@@ -14,7 +14,8 @@ import pytest
 from airflow_lineage_provider.capture.build import Building
 from airflow_lineage_provider.capture.encodings.written import from_bytes
 from airflow_lineage_provider.capture.looking_up import LookedUpLineage
-from airflow_lineage_provider.capture.writing import BuiltIndex
+from airflow_lineage_provider.capture.spooled import ROOM, Room
+from airflow_lineage_provider.capture.writing import BuiltIndex, Counts, RowSetKey
 from airflow_lineage_provider.errors import IndexTooLarge
 from airflow_lineage_provider.tracing.maps import Rows, RowSet
 from airflow_lineage_provider.tracing.reserved import TAG
@@ -64,6 +65,9 @@ class _Lineage:
         def some(many: int, of: int, size: int) -> Found:
             return {at: set(random.integers(0, of, random.integers(0, size + 1)).tolist()) for at in range(many)}
 
+        self.counted = seed % 2 == 1
+        """Whether rows are counted, or the keys of all are listed."""
+        self.times = 1 if self.counted else 2
         self.results, self.sets, self.groups = results, some(results, len(KEYS), 3), some(results, 5, 1)
         self.rows, self.inner, self.direct = some(len(KEYS), rows, most), some(len(KEYS), 4, 2), some(results, rows, 1)
         self.of_groups, self.group_rows = some(5, len(KEYS), 2), some(5, rows, most)
@@ -79,8 +83,10 @@ class _Lineage:
         return self.sets[result].union(*(self.of_groups[one] for one in self.groups[result]))
 
     def built(self, direction: Any = "both") -> BuiltIndex:
-        building = Building(counts={}, most=100_000)
-        building.begin(0, pa.table({"key_0": np.arange(self.results) * 2}))
+        many: dict[RowSetKey, int] = {("segment", 0): self.results, ("segment", 4): 4, ("source", 3): 50}
+        counts: dict[RowSetKey, Counts] = {key: ("numbered", [(0, rows)]) for key, rows in many.items() if self.counted}
+        building = Building(counts=counts, most=100_000)
+        building.begin(0, pa.table({"key_0": np.arange(self.results) * self.times}))
         half = self.results // 2
         for first, stop in ((0, half), (half, self.results)):  # in parts, as many rows are asked about
 
@@ -140,7 +146,7 @@ def test_they_answer_as_by_hand(seed: int, results: int, most: int, direction: A
     assert {one.of for one in built.index.maps} == ({"segment", "set"} if results == 40 else {"segment"})
     lineage = _asked(built)
     asked = [5, *range(results)] if results > 5 else [*range(results)]  # one twice
-    found = lineage.step(0, pa.table({TAG: [*range(len(asked))], "key_0": [one * 2 for one in asked]}))
+    found = lineage.step(0, pa.table({TAG: [*range(len(asked))], "key_0": [one * made.times for one in asked]}))
     assert found is not None
     step, _ = found
     assert _pairs(step.sources.get(3)) == sorted((tag, row) for tag, one in enumerate(asked) for row in made.sources(one))
@@ -152,7 +158,7 @@ def test_they_answer_as_by_hand(seed: int, results: int, most: int, direction: A
     rows = Rows(of=RowSet("source", (3,)), keys=_table([(at, at) for at in range(50)], pa.int64()))
     down = lineage.descendants(rows, RowSet("segment", (0,)))
     assert down is not None
-    expected = sorted((row, one * 2) for one in range(results) for row in made.sources(one))
+    expected = sorted((row, one * made.times) for one in range(results) for row in made.sources(one))
     known = lineage.space("source", 3).rids(rows.keys.drop_columns([TAG]))
     assert _pairs(down[0]) == [pair for pair in expected if known[pair[0]] >= 0] == expected
 
@@ -186,12 +192,21 @@ def test_a_set_that_all_rows_have_in_common_has_its_rows_once() -> None:
 
 
 def test_however_sets_were_met_they_have_the_same_numbers() -> None:
-    """As those that a run collects, whose groups have other numbers, are written to the byte as those that are found later."""
+    """As those that a run collects, whose groups have other numbers, are written to the byte as those that are found later; and as those
+    that are put in order in files."""
     made = _Lineage(1, 40, 50, 30)
 
-    def written(turned: bool) -> dict[tuple[Any, ...], list[bytes]]:
-        building = Building(counts={("segment", 4): ("numbered", [(0, 4)]), ("source", 3): ("numbered", [(0, 50)])}, most=100_000)
-        building.begin(0, pa.table({"key_0": np.arange(40)}))
+    rows: dict[RowSetKey, int] = {("segment", 0): 40, ("segment", 4): 4, ("source", 3): 50, ("source", 7): 600}
+    counts: dict[RowSetKey, Counts] = {key: ("numbered", [(0, many)]) for key, many in rows.items()}
+    apart = pa.table({TAG: np.arange(600) % 40, "key_0": np.arange(600)})
+
+    def written(turned: bool, room: int = ROOM, apart_rows: int = 600) -> dict[tuple[Any, ...], list[bytes]]:
+        own: dict[RowSetKey, Counts] = counts | {("source", 7): ("numbered", [(0, apart_rows)])}
+        building = Building(counts=own, most=100_000, room=Room(room))
+        building.begin(0, pa.table({"key_0": np.arange(40)[::-1]}))
+        direct = {3: _table([(at, one) for at in range(40) for one in sorted(made.direct[at])], pa.int64()), 7: apart.slice(0, 250)}
+        building.add(0, 0, Step(sources=direct, segments={}, controls={}))
+        building.add(0, 0, Step(sources={7: apart.slice(250)}, segments={}, controls={}))
         pairs = [(at, one) for at in range(40) for one in sorted(made.sets[at])]
         pairs = pairs[::-1] if turned else pairs
         building.add(0, 0, Step(sources={}, segments={}, controls={}, links={2: _link(pairs)}))
@@ -203,4 +218,5 @@ def test_however_sets_were_met_they_have_the_same_numbers() -> None:
             if one.side != "control"
         }
 
-    assert written(False) == written(True)
+    assert written(False) == written(True) == written(True, 0) == written(False, 1000)
+    assert written(False, ROOM, 0) == written(False, ROOM, 300) == written(False, 0, 300)  # which were numbers until it was seen

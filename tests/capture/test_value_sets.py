@@ -18,9 +18,10 @@ from airflow_lineage_provider.capture.csr import Csr
 from airflow_lineage_provider.capture.encodings.written import from_bytes
 from airflow_lineage_provider.capture.looking_up import LookedUpLineage
 from airflow_lineage_provider.capture.rids import RidSpace
+from airflow_lineage_provider.capture.spooled import ROOM, Room
 from airflow_lineage_provider.capture.value_sets import ValueSets, descendants_of_values
 from airflow_lineage_provider.capture.wanted import CaptureTable, Cube
-from airflow_lineage_provider.capture.writing import BuiltIndex
+from airflow_lineage_provider.capture.writing import BuiltIndex, Counts, RowSetKey
 from airflow_lineage_provider.tracing.maps import Rows, RowSet
 from airflow_lineage_provider.tracing.reserved import TAG
 from airflow_lineage_provider.tracing.trace import Step
@@ -55,7 +56,10 @@ def _step(pairs: Pairs) -> pa.Table:
 
 def _built(direction: CaptureDirection, direct: Pairs, down: Pairs, below: Pairs, kept: _Kept, outputs: int, inner: int) -> BuiltIndex:
     """Leaf 4 behind the result, and behind segment 2, which is behind it, too; leaf 3 beside it, row by row."""
-    building = Building(counts={}, most=10_000)
+    # The rows are counted, or the keys of all are listed.
+    many: dict[RowSetKey, int] = {("segment", 0): outputs, ("segment", 2): inner, ("source", 4): len(kept.values)}
+    counts: dict[RowSetKey, Counts] = {key: ("numbered", [(0, rows)]) for key, rows in many.items() if outputs % 2}
+    building = Building(counts=counts, most=10_000, room=Room(0 if inner % 2 else ROOM))
     building.begin(0, pa.table({"key_0": list(range(outputs))}))
     building.add(0, 0, Step(sources={4: _step(direct), 3: _step(direct)}, segments={2: _step(down)}, controls={}, met=(1,)))
     building.begin(2, pa.table({"key_0": list(range(inner))}))
