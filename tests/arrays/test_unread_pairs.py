@@ -11,6 +11,7 @@ from airflow_lineage_provider.arrays.grouping import Ints
 from airflow_lineage_provider.arrays.path import Step, follow
 from airflow_lineage_provider.arrays.region import Region
 from airflow_lineage_provider.arrays.relation import INPUTS
+from airflow_lineage_provider.arrays.unread_pairs import Lines
 from airflow_lineage_provider.errors import RelationDamaged
 
 SHAPE = (40, 50)
@@ -31,7 +32,24 @@ def with_ties(seed: int, backwards: bool) -> Ints:
     return np.concatenate([parts[at][::-1] if backwards and at % 3 else parts[at] for at in draw.permutation(len(parts))])
 
 
+def sorted_along(axis: int, shape: Shape = SHAPE, *, flipped: int | None = None, beyond: int = 0) -> Relation:
+    """Sorted along an axis, a row for each cell; flipped along another one. As it stands further on in an array of more positions."""
+    order = np.random.default_rng(axis).permuted(np.indices(shape)[axis], axis=axis)
+    at = np.indices(shape).reshape(len(shape), -1)
+    low, moves = np.zeros_like(at) + beyond, np.zeros(at.shape, dtype=np.int8)
+    for one in range(len(shape)):
+        if one == flipped:
+            low[one], moves[one] = shape[one] - 1 + beyond, -one - 1
+        else:
+            low[one] += order.reshape(-1) if one == axis else at[one]
+    return Relation(shape, tuple(side + beyond for side in shape), at, at.copy(), low, low.copy(), moves, moves.copy())
+
+
 RELATIONS = {
+    "sorted along the first axis": sorted_along(0),
+    "sorted along the last axis": sorted_along(1),
+    "sorted and flipped": sorted_along(1, (7, 20, 9), flipped=2),
+    "sorted of a part": sorted_along(2, (7, 9, 20), flipped=0, beyond=3),
     "each cell by itself": permuted(np.random.default_rng(1).permutation(CELLS)),
     "lines": permuted(with_ties(2, False)),
     "lines that run back": permuted(with_ties(3, True)),
@@ -65,6 +83,22 @@ def test_they_are_those_of_the_relation_and_no_column_is_read(name: str) -> None
         assert not vars(found).keys() & set(INPUTS)
 
 
+def test_rows_that_move_alike_are_numbers_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is worked out row by row where rows are all cells in their order, and one column says where each is from."""
+    sorts = [name for name in RELATIONS if name.startswith("sorted")]
+    founds = [opened(encode(RELATIONS[name])) for name in sorts]
+    assert all(vars(one)["is_whole"] for one in founds)
+    with monkeypatch.context() as otherwise:
+        otherwise.setattr(Lines, "_in_order", lambda self: None)
+        row_by_row = [opened(encode(RELATIONS[name])).pairs for name in sorts]
+    monkeypatch.setattr(Lines, "_inputs", None)
+    for found, slow in zip(founds, row_by_row, strict=True):
+        assert found.pairs is not None
+        assert slow is not None
+        assert found.pairs[0].outputs is None
+        assert np.array_equal(found.pairs[0].inputs, slow[0].inputs)
+
+
 @pytest.mark.parametrize("name", RELATIONS)
 @pytest.mark.parametrize("backward", [True, False])
 @pytest.mark.parametrize("asked", [1, 7, 300])
@@ -95,6 +129,9 @@ def shifted(relation: Relation, name: str, by: int, output: Shape, source: Shape
         ("each cell by itself", "in", 50, "beyond the input"),
         ("each cell by itself", "in", -60, "beyond the input"),
         ("lines", "in", 900, "beyond the input"),
+        ("sorted along the last axis", "in", 50, "beyond the input"),
+        ("sorted along the first axis", "in", -1, "beyond the input"),
+        ("sorted along the first axis", "moves", 20, "moves with an axis"),
         ("lines", "out", 60, "beyond the output"),
         ("lines", "moves", 20, "moves with an axis"),
         ("lines that run back", "moves", -120, "moves with an axis"),
