@@ -360,7 +360,7 @@ def compared(
     except Ambiguous:
         return
     for drawn_partition in partitions(random, data, safe.column):
-        partition = with_steps(drawn_partition, safe)
+        partition = with_steps(drawn_partition, safe.aligned)
         least = accurate(behind(old, leaves, safe, before), name, data, safe.column, partition)
         more = frozenset(one for one in range(partition.count) if random.random() < 0.3)
         for fragments in {least, least | more}:
