@@ -90,8 +90,7 @@ def test_a_derivation_reads_the_sketch_s_files_alone(
     run = lineage.run(LARGE, name="large", strategy="rerun", sketches="capture", sketch_on=BY_FILE)
 
     def told() -> list[str]:
-        found = run.explain("true", verify=True)
-        assert found.verified is True
+        found = run.explain("true")
         behind = found.sources["events"]
         return sorted(map(str, found.target.to_pylist() + behind.rows.to_pylist() + [behind.guarantee]))
 
