@@ -160,6 +160,7 @@ TO_REACH = {
         "growth of a run with the tables and views of the catalog",
         "10,000 runs kept ÷ one: the newest run, a connection, an answer, recording",
         "one group of a Parquet file that grows, for each ten times as many rows",
+        "one row of all batches of a stream, for each ten times as many batches",
         *(f"10,000 runs kept: {one}, s" for one in ("the newest run", "an answer", "recording and dropping a run")),
         "explanations a second by processes of their own, two at once ÷ one",
         "explanations a second by threads of one process, two at once ÷ one",

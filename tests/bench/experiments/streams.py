@@ -1,4 +1,4 @@
-"""A stream of small files, a batch each: by plain ``foreachBatch``, and recorded; and asking for one row of all batches."""
+"""A stream of small files, a batch each: by plain ``foreachBatch``, and recorded; and one row of all batches, the more there are."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ from pyspark.sql import DataFrame
 
 from airflow_lineage_provider import reasoned_udf
 from airflow_lineage_provider.store import embedded
+from tests.batches import come_again
 from tests.bench.arms import rows_of
-from tests.bench.comparison import Arm, Comparison, compared
+from tests.bench.comparison import Arm, Comparison, compared, per_factor_of_ten
 from tests.bench.ground import Ground
 from tests.statements import noted
 
 BATCHES = {"small": 6, "full": 40}
+ALL = {"small": (10, 100, 1_000), "full": (100, 1_000, 10_000)}
+"""So many batches a row is looked for in: after those that Spark has worked off, the store has further ones that are like them."""
+GROWTH = "CPU ÷ per factor of ten"
 ROWS = 100
 ASKED = "bench stream, asked"
 _NUMBERS = itertools.count()
@@ -42,9 +46,27 @@ def run(ground: Ground) -> Iterator[Comparison]:
     found.facts = {name: {"s a batch": round(some["wall, s"] / batches, 4)} for name, some in found.figures().items()}
     found.facts["recorded"]["statements a batch"] = round(len(asked.statements) / batches, 1)
     yield found
-    target = f"id = {batches // 2 * ROWS + 7}"
-    answers = {"asked": Arm(lambda: ground.lineage.explain_batches(ASKED, target, save=False), _source_rows)}
-    yield compared(f"one row of {batches:,} batches", answers, ground.meter, ground.repeats)
+    yield from _asked(ground)
+
+
+def _asked(ground: Ground) -> Iterator[Comparison]:
+    """One row of all batches, the more of them there are."""
+    store = ground.lineage.store
+    known = ground.lineage.batches(ASKED, limit=None)
+    batches, first = len(known), dict[str, float]()
+    arms = {"asked": Arm(partial(ground.lineage.explain_batches, ASKED, f"id = {ROWS + 7}", save=False), _source_rows)}
+    for size in ALL[ground.size]:
+        for number in range(batches, size):
+            ids = range(number * ROWS, (number + 1) * ROWS)
+            come_again(store, known[0].run.id, known[0].query, number, {"id": ids}, index=["id"])
+        batches = max(batches, size)
+        found = compared(f"one row of {batches:,} batches", arms, ground.meter, ground.repeats, warm_up=1)
+        cpu = {name: figures["CPU, s"] for name, figures in found.figures().items()}
+        if first:
+            factor = batches / ALL[ground.size][0]
+            found.facts = {name: {GROWTH: per_factor_of_ten(seconds / first[name], factor)} for name, seconds in cpu.items()}
+        first = first or cpu
+        yield found
 
 
 def _judged(batch: DataFrame) -> DataFrame:
@@ -57,7 +79,7 @@ def _written(ground: Ground) -> Any:
 
 def _recorded(ground: Ground, pipeline: str = "bench stream") -> Any:
     def function(where: str) -> Callable[[DataFrame, int], None]:
-        return ground.lineage.foreach_batch(_judged, name=pipeline, output=f"{where}+append")
+        return ground.lineage.foreach_batch(_judged, name=pipeline, output=f"{where}+append", index=["id"])
 
     return _worked_off(ground, function)
 
