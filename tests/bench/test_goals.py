@@ -165,6 +165,7 @@ TO_REACH = {
         "explanations a second by processes of their own, two at once ÷ one",
         "explanations a second by threads of one process, two at once ÷ one",
         "runs a second by threads of one session, two at once ÷ one",
+        "runs a second by processes with sessions of their own, two at once ÷ one",
     ],
 }
 """Each figure to reach, and the goals that say so."""

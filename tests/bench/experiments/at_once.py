@@ -1,4 +1,7 @@
-"""Several runs and several explanations at the same time: threads of one process, and processes beside each other; one store."""
+"""Several runs and several explanations at the same time: threads of one process, and processes beside each other; one store.
+
+Runs by processes are Airflow's: each has a session and a JVM of its own, which are there, and warm, before what is measured.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +10,28 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack
 from functools import partial
+from pathlib import Path
+
+import psutil
 
 from airflow_lineage_provider import Lineage
 from tests.bench.comparison import Arm, Comparison, compared
-from tests.bench.ground import Ground
-from tests.bench.readings import Reading
+from tests.bench.ground import QUIET, Ground
+from tests.bench.peers.asked import serve
+from tests.bench.peers.environment import PeerProcess, conversation
+from tests.bench.readings import Reading, seconds_of_tree
+from tests.local_session import local_session
 
 EACH = 8
 """Runs, or explanations; as many in every arm."""
 WORKERS = {"small": (1, 2, 4), "full": (1, 2, 4, 8)}
 ROWS = 1_000
+RECORDING = "recording"
+_GIVEN_AND_READ = (lambda found: found[0], lambda found: found[1])
 SQL = "SELECT id, team, amount * 2 AS twice FROM bench_at_once WHERE amount >= {least}"
 
 
@@ -30,11 +42,17 @@ def run(ground: Ground) -> Iterator[Comparison]:
     ground.tables("bench_at_once")
     workers = WORKERS[ground.size]
     yield _compared(ground, f"{EACH} runs, by threads of one session", {f"{n} at once": partial(_runs, ground, n) for n in workers})
+    with ExitStack() as stack:
+        sessions = [stack.enter_context(_session(ground, number)) for number in range(max(workers))]
+        for one in sessions:
+            one.ask(numbers=[0])
+        own = {f"{n} at once": Arm(partial(_runs_apart, ground, sessions[:n]), *_GIVEN_AND_READ) for n in workers}
+        yield _told(compared(f"{EACH} runs, by processes with sessions of their own", own, ground.meter, ground.repeats))
     made = ground.lineage.run(SQL.format(least=0), name="bench asked at once")
     made.close()
     asked = {f"{n} at once": partial(_explained, ground, made.id, n) for n in workers}
     yield _compared(ground, f"{EACH} explanations, by threads of one process", asked)
-    apart = {f"{n} at once": Arm(partial(_apart, ground, made.id, n), lambda found: found[0], lambda found: found[1]) for n in workers}
+    apart = {f"{n} at once": Arm(partial(_apart, ground, made.id, n), *_GIVEN_AND_READ) for n in workers}
     yield _told(compared(f"{EACH} explanations, each by a process of its own", apart, ground.meter, ground.repeats))
 
 
@@ -53,15 +71,50 @@ def _pooled(workers: int, do: Callable[[int], list[int]]) -> list[list[int]]:
 
 
 def _runs(ground: Ground, workers: int) -> list[list[int]]:
-    """The rows' numbers of each, which their own condition decides."""
+    return _pooled(workers, partial(_recorded, ground.lineage))
 
-    def record(number: int) -> list[int]:
-        made = ground.lineage.run(SQL.format(least=number), name=f"bench at once {number}")
-        found = sorted(row["id"] for row in made.result.select("id").collect())
-        made.close()
-        return found
 
-    return _pooled(workers, record)
+def _recorded(lineage: Lineage, number: int) -> list[int]:
+    """The numbers of a run's rows, which its own condition decides."""
+    made = lineage.run(SQL.format(least=number), name=f"bench at once {number}")
+    found = sorted(row["id"] for row in made.result.select("id").collect())
+    made.close()
+    return found
+
+
+def _session(ground: Ground, number: int) -> AbstractContextManager[PeerProcess]:
+    """A process that records runs as it is asked, with a session of its own over the same file and store."""
+    own = [sys.executable, "-m", __name__, RECORDING, ground.lineage.store.url, str(ground.folder), str(number)]
+    return conversation(own, ground.folder / f"session {number}.log")
+
+
+def _recording(store: str, folder: Path, number: str) -> None:
+    spark = local_session("lineage bench, at once", {**QUIET, "spark.sql.warehouse.dir": str(folder / f"warehouse {number}")})
+    spark.read.parquet(str(folder / "bench_at_once.parquet")).createOrReplaceTempView("bench_at_once")
+    with Lineage(spark, store=store) as lineage:
+
+        def answering(numbers: list[int]) -> Callable[[], list[list[int]]]:
+            found = [_recorded(lineage, one) for one in numbers]
+            return lambda: found
+
+        serve(answering)
+
+
+def _runs_apart(ground: Ground, sessions: Sequence[PeerProcess]) -> tuple[list[list[int]], Reading]:
+    """Each has as many of the runs; with what PostgreSQL took, and the processes, their JVMs and workers."""
+    shares = [list(range(EACH))[at :: len(sessions)] for at in range(len(sessions))]
+    own = [psutil.Process(one.running.pid) for one in sessions]
+
+    def ask(at: int) -> list[tuple[int, list[int]]]:
+        return list(zip(shares[at], sessions[at].ask(numbers=shares[at])["answer"], strict=True))
+
+    with ThreadPoolExecutor(len(sessions)) as pool, ground.meter.reading() as read:
+        before = sum(sum(seconds_of_tree(one)) for one in own)
+        started = time.perf_counter()
+        answers = [one for some in pool.map(ask, range(len(sessions))) for one in some]
+        wall = time.perf_counter() - started
+        taken = sum(sum(seconds_of_tree(one)) for one in own) - before
+    return [rows for _, rows in sorted(answers)], Reading(wall, {"PostgreSQL": read.cpu["PostgreSQL"], "processes": taken})
 
 
 def _behind(lineage: Lineage, made: str, number: int) -> list[int]:
@@ -97,6 +150,9 @@ def _of_ended_children() -> float:
 
 
 if __name__ == "__main__":
-    asked_run, at = sys.argv[1:]
-    with Lineage() as here:
-        print(*_behind(here, asked_run, int(at)))
+    if sys.argv[1] == RECORDING:
+        _recording(sys.argv[2], Path(sys.argv[3]), sys.argv[4])
+    else:
+        asked_run, at = sys.argv[1:]
+        with Lineage() as here:
+            print(*_behind(here, asked_run, int(at)))
