@@ -185,7 +185,8 @@ def _view(ground: Ground, kind: str, name: str, table: pa.Table) -> None:
         for option, value in login.items():
             spark.conf.set(f"spark.airflow_lineage.jdbc.{option}", value)
         url = f"jdbc:postgresql://{parts.hostname}:{parts.port}{parts.path}"
-        at = {"url": url, "driver": "org.postgresql.Driver", "dbtable": "bench_floor", **login}
+        # Without a fetch size, PostgreSQL's driver holds all rows at once.
+        at = {"url": url, "driver": "org.postgresql.Driver", "dbtable": "bench_floor", "fetchsize": "10000", **login}
         spark.read.format("jdbc").options(**at).load().createOrReplaceTempView(name)
 
 
