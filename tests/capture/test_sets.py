@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,9 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from airflow_lineage_provider.capture import build, writing
 from airflow_lineage_provider.capture.build import Building
+from airflow_lineage_provider.capture.choosing import Choice, choose
+from airflow_lineage_provider.capture.csr import Csr
+from airflow_lineage_provider.capture.encodings import ENCODINGS
 from airflow_lineage_provider.capture.encodings.written import from_bytes
 from airflow_lineage_provider.capture.looking_up import LookedUpLineage
+from airflow_lineage_provider.capture.shape import Shape
 from airflow_lineage_provider.capture.spooled import ROOM, Room
 from airflow_lineage_provider.capture.writing import BuiltIndex, Counts, RowSetKey
 from airflow_lineage_provider.errors import IndexTooLarge
@@ -220,3 +225,25 @@ def test_however_sets_were_met_they_have_the_same_numbers() -> None:
 
     assert written(False) == written(True) == written(True, 0) == written(False, 1000)
     assert written(False, ROOM, 0) == written(False, ROOM, 300) == written(False, 0, 300)  # which were numbers until it was seen
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_however_indexes_are_written_they_answer_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each way is forced on all indexes that it can hold, whatever would be smaller: what is chosen in small is a few ways alone."""
+    used = 0
+
+    def forced(parts: Sequence[Csr], others: int, shape: Shape) -> Choice:
+        nonlocal used
+        if not all(ENCODINGS[name].holds(part, others) for part in parts):
+            return choose(parts, others, shape)
+        used += 1
+        return Choice(ENCODINGS[name], "")
+
+    monkeypatch.setattr(writing, "choose", forced)
+    monkeypatch.setattr(writing, "ROWS_OF_A_PART", 7)  # so that indexes have several parts
+    monkeypatch.setattr(build, "ROOM", 0)  # so that edges are mapped files, which nothing may write to
+    for direction in ("both", "backward", "forward"):
+        for seed, results, most in ((0, 40, 30), (1, 40, 30), (1, 3, 1)):
+            test_they_answer_as_by_hand(seed, results, most, direction)
+    test_a_set_that_all_rows_have_in_common_has_its_rows_once()
+    assert used
