@@ -169,7 +169,7 @@ def test_rows_of_orc_are_those_that_spark_reads(spark: SparkSession, tmp_path: P
         (pa.array(["a"]), "char(3)", "in the table and string"),
         (pa.array([b"\xff"]), "string", "in the table and binary"),
     ],
-    ids=repr,
+    ids=str,
 )
 def test_orc_that_is_left_to_spark(tmp_path: Path, values: pa.Array, kind: str, why: str) -> None:
     orc.write_table(pa.table({"x": values}), tmp_path / "a.orc")
