@@ -1,6 +1,7 @@
 """A driver for a standalone cluster whose executors do not have this package: it runs pipelines with lineage, and prints what their
 explanations say. First the executors have no way to the store; then they have one, and a task that hangs is tried by another; then one of
-them is killed between the load and the end of the run.
+them is killed while it loads rows, and one before the run is published; at last they write the rows into files: the executor of one that is
+open is killed, and the task that writes it again hangs.
 
 Usage: ``python cluster_driver.py MASTER FOLDER STORE``, with the store's URL
 """
@@ -11,12 +12,12 @@ import json
 import logging
 import os
 import shutil
-import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import psutil
 
@@ -27,11 +28,14 @@ from airflow_lineage_provider.spark.executing.lost_executors import lost_executo
 from airflow_lineage_provider.spark.executing.stored_rows import read_materialization
 from airflow_lineage_provider.spark.reach import are_kept_out
 from tests.answers import guarantees_of
+from tests.chaos.checks import left_over
 from tests.clusters import ROOT, session
 from udfs.paper_credit_exam import credit_exam
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from airflow_lineage_provider.store import PartitionLoader
 
 ROWS = 12_000
 NOWHERE = "postgresql://nobody@127.0.0.1:1/none"
@@ -39,6 +43,7 @@ NOWHERE = "postgresql://nobody@127.0.0.1:1/none"
 BUSY = {
     "spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.shuffleTracking.enabled": "true",
     "spark.dynamicAllocation.minExecutors": "0", "spark.dynamicAllocation.initialExecutors": "2",
+    "spark.dynamicAllocation.executorIdleTimeout": "600s",  # those that are lost are the killed ones
     "spark.speculation": "true", "spark.speculation.interval": "20ms", "spark.speculation.quantile": "0.1",
     "spark.speculation.multiplier": "1.1", "spark.speculation.minTaskRuntime": "1ms",
 }  # fmt: skip
@@ -48,8 +53,12 @@ QUERY = """
 """
 """Both store more bytes than are brought to the driver to be stored."""
 WIDE = "SELECT credit_exam(income, debt, amount) AS judge, amount, repeat('much', 250) AS note FROM applications WHERE hangs_once(id) >= 0"
-HANGS = 120
-"""Seconds that the first attempt of a task takes."""
+WRITTEN = "SELECT credit_exam(income, debt, amount) AS judge, amount, hangs_once(id) AS id FROM applications"
+"""The job that calls both functions writes its rows into files, if any are."""
+HANGS = 300
+"""Seconds that an attempt of a task takes which hangs."""
+PATIENCE = 60
+"""Seconds in which an attempt must have begun to write."""
 
 
 def main(master: str, folder: str, store: str) -> None:
@@ -68,8 +77,11 @@ def main(master: str, folder: str, store: str) -> None:
     for name in ("LOADER", "READER"):
         del os.environ[f"AIRFLOW_LINEAGE_{name}_STORE"]
     with Lineage(spark, store=store) as lineage:
-        found |= hanging(spark, lineage, Path(folder)) | struck(spark, lineage)
-    print(json.dumps(found | {"executors": _at_work(spark)}))
+        found |= hanging(spark, lineage, Path(folder)) | struck(spark, lineage, Path(folder))
+    os.environ["AIRFLOW_LINEAGE_DATA_ROWS"] = "0"
+    with Lineage(spark, store=store, data=f"{folder}/stored") as lineage:
+        found |= in_files(spark, lineage, Path(folder))
+    print(json.dumps(found | {"executors": len(_at_work(spark))}))
     spark.stop()
 
 
@@ -93,36 +105,91 @@ def told(spark: SparkSession, lineage: Lineage) -> dict[str, Any]:
 
 def hanging(spark: SparkSession, lineage: Lineage, folder: Path) -> dict[str, Any]:
     """Two attempts of one task, of a run whose rows the executors load themselves."""
-    attempts = folder / "attempts"
-    attempts.mkdir()
-    spark.udf.register("hangs_once", _hanging(str(attempts)), "bigint")
+    attempts = _attempting(spark, folder / "attempts", {0: "hangs"})
     ways: list[str] = []
     for name in ("brought", "loading_partitions"):
         setattr(loading, name, _noting(getattr(loading, name), name, ways))
     started = time.monotonic()
     run = lineage.run(WIDE, name="hanging", reasons="lazy")
     seconds = time.monotonic() - started
-    tried = sorted(one.name for one in attempts.iterdir())
-    return {"hanging": _rejected(spark, run), "attempts": tried, "ways": list(ways), "seconds": seconds}
+    left = left_over(lineage.store, _stored(folder))
+    return {"hanging": _rejected(spark, run), "attempts": _told(attempts), "ways": list(ways), "seconds": seconds, "left": left}
 
 
-def _hanging(folder: str) -> Callable[[int], int]:
+def in_files(spark: SparkSession, lineage: Lineage, folder: Path) -> dict[str, Any]:
+    """Three attempts of one task, each of which has a file open: the first one's executor is killed, the second one hangs."""
+    attempts = _attempting(spark, folder / "writing", {0: "dies", 1: "hangs"}, str(_stored(folder)))
+    before, started = lost_executors(spark), time.monotonic()
+    run = lineage.run(WRITTEN, name="in files", reasons="lazy")
+    seconds = time.monotonic() - started
+    left = left_over(lineage.store, _stored(folder))
+    told = {"run": run.id, "found": _rejected(spark, run), "attempts": _told(attempts), "seconds": seconds, "left": left}
+    return {"in files": told | {"lost": len(lost_executors(spark) - before)}}
+
+
+def _stored(folder: Path) -> Path:
+    """Where stored rows stand in files."""
+    made = folder / "stored"
+    made.mkdir(exist_ok=True)
+    return made
+
+
+def _told(attempts: Path) -> dict[str, str]:
+    """The attempts of a task, and what each of them saw."""
+    return {one.name: one.read_text() for one in sorted(attempts.iterdir())}
+
+
+def _attempting(spark: SparkSession, attempts: Path, acts: Mapping[int, str], data: str = "") -> Path:
+    attempts.mkdir()
+    spark.udf.register("hangs_once", _acting(str(attempts), dict(acts), data), "bigint")
+    return attempts
+
+
+def _acting(folder: str, acts: dict[int, str], data: str) -> Callable[[int], int]:
+    """A function that the first attempts of an application's first partition hang in, or lose their executor; each tells of itself, and,
+    where rows are written into files below ``data``, of the file that it has open."""
+
     def hangs_once(n: int) -> int:
+        import glob
         import os
         import time
 
         from pyspark import TaskContext
 
         context = TaskContext.get()
-        if n == 0 and context is not None:
-            number = context.attemptNumber()
-            with open(os.path.join(folder, f"{number} of task {context.taskAttemptId()}"), "w"):
-                pass
-            if number == 0:
-                time.sleep(HANGS)
+        if context is None or context.partitionId() not in acts:
+            return n
+        task, number = context.partitionId(), context.attemptNumber()
+        act = "goes on" if number else acts[task]
+        try:
+            note = open(os.path.join(folder, f"{task}.{number} {act}"), "x")  # noqa: SIM115
+        except FileExistsError:
+            return n
+        with note:
+            # (Spark opens the first partition's file before it has a row.)
+            its = f"{data}/*/*/_temporary/0/_temporary/attempt_*_{context.taskAttemptId()}/part-00000-*"
+            deadline = time.monotonic() + PATIENCE
+            while data and not task and not glob.glob(its) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            note.write(" ".join(os.path.basename(one)[:10] for one in glob.glob(its)) if data else "")
+        if act == "dies":
+            _kill_executor()
+        if act == "hangs":
+            time.sleep(HANGS)
         return n
 
     return hangs_once
+
+
+def _kill_executor() -> None:
+    """End the executor whose Python worker this is, and wait for one's own end."""
+    import time
+
+    import psutil
+
+    name = "CoarseGrainedExecutorBackend"
+    next(one for one in psutil.Process().parents() if name in " ".join(one.cmdline())).kill()
+    time.sleep(HANGS)
 
 
 def _noting(function: Callable[..., Any], name: str, ways: list[str]) -> Callable[..., Any]:
@@ -133,24 +200,53 @@ def _noting(function: Callable[..., Any], name: str, ways: list[str]) -> Callabl
     return noted
 
 
-def struck(spark: SparkSession, lineage: Lineage) -> dict[str, Any]:
-    """A run that loses an executor when its rows are stored, and before it is published."""
-    check, told = losses.check_kept_rows, list[str]()
+def struck(spark: SparkSession, lineage: Lineage, folder: Path) -> dict[str, Any]:
+    """A run that loses an executor which loads rows, and one when they are stored, before it is published."""
+    check, load = losses.check_kept_rows, vars(loading)["loading_partitions"]
+    before, note, told, lost = lost_executors(spark), folder / "loading", list[str](), list[int]()
 
     def strike(execution: Any) -> None:
-        before = lost_executors(spark)
-        _executors(spark)[0].send_signal(signal.SIGKILL)
-        while not lost_executors(spark) - before:
+        known = lost_executors(spark)
+        lost.append(len(known - before))
+        _process(spark, next(one for one, is_there in _at_work(spark).items() if is_there)).kill()
+        while not lost_executors(spark) - known:
             time.sleep(0.2)
         check(execution)
 
-    losses.check_kept_rows = strike
-    try:
+    def dying(loader: PartitionLoader, *further: Any) -> Callable[[Any], Any]:
+        return _dying(str(note), loader, load(loader, *further))
+
+    with patch.object(losses, "check_kept_rows", strike), patch.object(loading, "loading_partitions", dying):
         run = lineage.run(WIDE.replace("hangs_once(id)", "id"), name="struck", progress=told.append)
-    finally:
-        losses.check_kept_rows = check
     compared = [one for one in told if one.startswith("comparing")]
-    return {"struck": _rejected(spark, run), "compared": compared, "then lost": len(lost_executors(spark))}
+    lost.append(len(lost_executors(spark) - before))
+    left = left_over(lineage.store, _stored(folder))
+    return {"struck": _rejected(spark, run), "compared": compared, "loading": note.read_text(), "then lost": lost, "struck left": left}
+
+
+def _dying(note: str, loader: PartitionLoader, load: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Load as told; the executor of the first partition's first attempt ends when the store is being sent rows, which is noted."""
+
+    def dying(batches: Any) -> Any:
+        import psycopg2
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        dies = context is not None and not context.partitionId() and not context.attemptNumber()
+        query = "SELECT query FROM pg_stat_activity WHERE application_name = %s AND query LIKE 'COPY %%'"
+        for batch in batches:
+            for at in range(0, batch.num_rows, 500):  # the first two are looked at before any is sent
+                yield batch.slice(at, 500)
+                if dies and at >= 1000:
+                    with open(note, "w") as told, psycopg2.connect(loader.url) as connection, connection.cursor() as cursor:
+                        cursor.execute(query, [f"lineage-load:{loader.run_id}"])
+                        told.write("; ".join(one for (one,) in cursor.fetchall()))
+                    _kill_executor()
+
+    def load_partition(batches: Any) -> Any:
+        return load(dying(batches))
+
+    return load_partition
 
 
 def _rejected(spark: SparkSession, run: Run) -> list[Any]:
@@ -160,17 +256,17 @@ def _rejected(spark: SparkSession, run: Run) -> list[Any]:
     return [run.result.count(), found.target.num_rows, found.sources["applications"].num_rows, worth]
 
 
-def _executors(spark: SparkSession) -> list[psutil.Process]:
-    """The executors' processes, in the order of their numbers."""
-    names = ("CoarseGrainedExecutorBackend", spark.sparkContext.applicationId)
-    found = [one for one in psutil.process_iter(["cmdline"]) if all(name in " ".join(one.info["cmdline"] or ()) for name in names)]
-    return sorted(found, key=lambda one: one.pid)
+def _process(spark: SparkSession, executor: str) -> psutil.Process:
+    name, number = f"--app-id {spark.sparkContext.applicationId} ", f"--executor-id {executor} "
+    commands = ((one, " ".join(one.info["cmdline"] or ()) + " ") for one in psutil.process_iter(["cmdline"]))
+    return next(one for one, command in commands if "CoarseGrainedExecutorBackend" in command and name in command and number in command)
 
 
-def _at_work(spark: SparkSession) -> int:
-    """How many executors have done tasks so far, those that are gone among them."""
-    seen = spark.sparkContext._jsc.sc().statusStore().executorList(False)
-    return sum(seen.apply(at).id() != "driver" and int(seen.apply(at).completedTasks()) > 0 for at in range(seen.size()))
+def _at_work(spark: SparkSession) -> dict[str, bool]:
+    """The executors that have done tasks so far, and whether they are still there."""
+    found = spark.sparkContext._jsc.sc().statusStore().executorList(False)
+    seen = [found.apply(at) for at in range(found.size())]
+    return {str(one.id()): bool(one.isActive()) for one in seen if one.id() != "driver" and int(one.completedTasks()) > 0}
 
 
 if __name__ == "__main__":
