@@ -52,24 +52,6 @@ def task_is(airflow: Standing, dag_run: str) -> str:
     return str(airflow.asked("GET", f"/dags/deferred/dagRuns/{dag_run}/taskInstances/derive")["state"])
 
 
-def test_a_triggerer_that_is_killed_costs_nothing(airflow: Standing, store: Store, cluster: Path, run: Run) -> None:
-    """The next one waits for the same application, and the answer is the one that would have been."""
-    before = len(applications(cluster))
-    airflow.trigger("deferred", "survives", run=run.id, target="id = 7")
-    until(lambda: task_is(airflow, "survives") == "deferred")
-    assert not airflow.processes() or "worker" not in str(airflow.processes())
-    airflow.killed("triggerer")
-    with airflow.part("triggerer"):
-        assert airflow.ended("deferred", "survives", 600) == "success"
-    assert len(applications(cluster)) == before + 1
-    (kept,) = [one for one in store.derivations(run.id) if (one.airflow or {}).get("run_id") == "survives"]
-    with Lineage(store=store) as lineage:
-        found = lineage.answer(kept.id)
-    assert isinstance(found, Explanation)
-    assert [row["id"] for one in found.sources.values() for row in one.rows.to_pylist()] == [7]
-    assert found.guarantee.level == "exact"
-
-
 def waited_for(airflow: Standing, dag_run: str) -> None:
     """Until a triggerer waits: a task that is marked between its deferral and that has told nobody."""
     until(lambda: task_is(airflow, dag_run) == "deferred")
@@ -97,3 +79,21 @@ def test_what_is_marked_or_cleared_while_it_waits_ends_its_application(airflow: 
     assert len(applications(cluster)) == before + 3
     by_dag_run = [(one.airflow or {}).get("run_id") for one in store.derivations(run.id)]
     assert (by_dag_run.count("marked"), by_dag_run.count("cleared")) == (0, 1)
+
+
+def test_a_triggerer_that_is_killed_costs_nothing(airflow: Standing, store: Store, cluster: Path, run: Run) -> None:
+    """The next one waits for the same application, and the answer is the one that would have been."""
+    before = len(applications(cluster))
+    airflow.trigger("deferred", "survives", run=run.id, target="id = 7")
+    until(lambda: task_is(airflow, "survives") == "deferred")
+    assert not airflow.processes() or "worker" not in str(airflow.processes())
+    airflow.killed("triggerer")
+    with airflow.part("triggerer"):
+        assert airflow.ended("deferred", "survives", 600) == "success"
+    assert len(applications(cluster)) == before + 1
+    (kept,) = [one for one in store.derivations(run.id) if (one.airflow or {}).get("run_id") == "survives"]
+    with Lineage(store=store) as lineage:
+        found = lineage.answer(kept.id)
+    assert isinstance(found, Explanation)
+    assert [row["id"] for one in found.sources.values() for row in one.rows.to_pylist()] == [7]
+    assert found.guarantee.level == "exact"
