@@ -88,7 +88,7 @@ bench-web: setup ## Measure what the lineage tab's views wait for, one person as
 bench-gate: setup ## Measure, and fail where a figure is beyond its bound (tests/bench/bounds.toml)
 	.venv/bin/python -m tests.bench --gate $(BENCH)
 
-bench-page: setup ## Write docs/measured.md, what was measured of every goal, from results of make bench: A="full/*/results.json"
+bench-page: setup ## Write docs/measured.md, what was measured of every goal, from what was known and results of make bench: A="full/*/results.json"
 	.venv/bin/python -m tests.bench.measured $(A)
 
 bench-compare: setup ## What differs between two results of make bench: A=bench/results.json B=…

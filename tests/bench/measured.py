@@ -1,7 +1,8 @@
 """A page of the documents that says what was measured: every goal, and what several results of ``make bench`` have of it.
 
-``make bench-page A="full/*/results.json"`` writes ``docs/measured.md``. Of an experiment that several files have, full sizes count, and of
-equal sizes the newest; a goal that full sizes do not measure is told by small ones.
+``make bench-page A="full/*/results.json"`` puts them to what was measured before (``measured.json`` beside this file), and writes
+``docs/measured.md``. Of an experiment that several files have, full sizes count, and of equal sizes the newest; a goal that full sizes do
+not measure is told by small ones.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 from tests.bench.comparison import Comparison
 from tests.bench.experiments import EXPERIMENTS
 from tests.bench.goals import Goal, goals
+from tests.bench.kept_results import KEPT, read_kept, write_kept
 from tests.bench.machine import ROOT
 from tests.bench.outcomes import Outcome, outcomes
 from tests.bench.profile_lines import profile_lines, without_folders
@@ -196,13 +198,15 @@ def main() -> int:
     """
     parser = argparse.ArgumentParser(prog="python -m tests.bench.measured", description=__doc__)
     parser.add_argument("results", nargs="+", type=Path, help="results.json files of make bench")
+    parser.add_argument("--kept", type=Path, default=KEPT, help="what the page is written from: what is known is in it, and stays")
     parser.add_argument("--out", type=Path, default=PAGE)
     arguments = parser.parse_args()
     try:
-        results = [Results.read(path) for path in arguments.results]
+        results = [*read_kept(arguments.kept), *(Results.read(path) for path in arguments.results)]
     except (OSError, ValueError) as problem:
         raise SystemExit(f"bench-page: {problem}") from problem
-    arguments.out.write_text(page(results, goals()), encoding="utf-8")
+    write_kept(arguments.kept, merged(results).values(), goals())
+    arguments.out.write_text(page(read_kept(arguments.kept), goals()), encoding="utf-8")
     print(arguments.out)
     return 0
 

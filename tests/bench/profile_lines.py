@@ -23,6 +23,7 @@ _SESSION = re.compile(r"^\d+ \d+/\d+ ")
 _PATH = re.compile(r"(?<![\w.)])/(?:[\w.@+-]+/)+")
 """The folder of a machine's file."""
 _LENGTH = 180
+_TOLD = "lines of a profile:"
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,19 @@ class _Node:
         return f"`{self.name}` of `{self.where.rpartition(':')[0].removeprefix('airflow_lineage_provider/')}`"
 
 
+def as_told(lines: list[str]) -> str:
+    """Lines of `profile_lines` as a text that gives them again."""
+    return "\n".join([_TOLD, *lines])
+
+
 def profile_lines(told: str) -> list[str]:
     """Of the driver its own functions that take most, with what they wait for; of Spark, the JVM and PostgreSQL the longest.
 
     What is no profile gives its first lines.
     """
+    head, *others = told.split("\n")
+    if head == _TOLD:
+        return others
     lines: list[str] = []
     for one in re.split(r"(?m)^(?=\d+ times$)", told):
         lines += _of_profile(one) if _TIMES.match(one) else _first(one)

@@ -40,9 +40,12 @@ class Results:
 
     def write(self, path: Path) -> None:
         """To a JSON file."""
+        path.write_text(json.dumps(self.to_json(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+    def to_json(self) -> dict[str, Any]:
+        """As a file has it."""
         experiments = {name: [one.to_json() for one in some] for name, some in self.experiments.items()}
-        found = {"machine": self.machine, "size": self.size, "experiments": experiments, "failed": self.failed}
-        path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        return {"machine": self.machine, "size": self.size, "experiments": experiments, "failed": self.failed}
 
     @classmethod
     def read(cls, path: Path) -> Results:
@@ -50,12 +53,19 @@ class Results:
 
         :raises ValueError: the file is something else.
         """
+        return cls.from_json(json.loads(path.read_text(encoding="utf-8")), str(path))
+
+    @classmethod
+    def from_json(cls, found: Any, where: str) -> Results:
+        """What `to_json` gave.
+
+        :raises ValueError: it is something else.
+        """
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
             experiments = {name: [Comparison.from_json(one) for one in some] for name, some in found["experiments"].items()}
             return cls(found["machine"], found["size"], experiments, found["failed"])
         except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"{path} holds no results of the benchmarks: {error!r}") from error
+            raise ValueError(f"{where} holds no results of the benchmarks: {error!r}") from error
 
 
 def tables(comparisons: list[Comparison], cores: int) -> Iterator[Table | str]:

@@ -13,6 +13,7 @@ import pytest
 
 from tests.bench.comparison import Comparison
 from tests.bench.goals import Goal, goals
+from tests.bench.kept_results import KEPT, read_kept, write_kept
 from tests.bench.measured import PAGE, judged, merged, page
 from tests.bench.outcomes import outcomes
 from tests.bench.profile_lines import profile_lines
@@ -101,6 +102,7 @@ def test_the_page_is_one_of_the_documents(tmp_path: Path) -> None:
     for number, one in enumerate([_results("full", {"one": 1}), _results("small", {"views, x": 1}, experiment="web")]):
         one.write(tmp_path / f"{number}.json")
     own = [sys.executable, "-m", "tests.bench.measured", *map(str, sorted(tmp_path.glob("*.json"))), "--out", str(tmp_path / "measured.md")]
+    own += ["--kept", str(tmp_path / "kept")]
     subprocess.run(own, check=True, cwd=PAGE.parents[1])
     told = (tmp_path / "measured.md").read_text(encoding="utf-8")
     assert snippets(tmp_path / "measured.md") == []
@@ -108,6 +110,43 @@ def test_the_page_is_one_of_the_documents(tmp_path: Path) -> None:
     assert len({line.count("|") - line.count("\\|") for line in told.splitlines() if line.startswith("| ")}) <= 2
     found = outcomes(_results("full", {"one": 1}), goals())
     assert all(one.goal.figure.replace("<", "&lt;") in told for one in found)
+
+
+def test_what_was_measured_before_is_kept_and_the_page_is_the_same(tmp_path: Path) -> None:
+    """Of medians, of the arms that goals are about, and of the lines of profiles that say most; also when it is written again and again."""
+    wanted = [
+        Goal(figure="few", **AT, comparison="one .*", most=3),
+        Goal(figure="ratio", experiment="asking", comparison="one .*", arm="slow", of="wall, s", over="quick", most=2),
+        Goal(figure="many", **AT, comparison="one .*", most=2),
+        Goal(figure="loaded", experiment="loading", comparison="a load", arm="slow", of="jobs", least=1),
+    ]
+    results = _results("full", {"one row": 3, "no goal's": 9})
+    (asked, _) = results.experiments["asking"]
+    asked.readings = {
+        "slow": [Reading(wall, {"driver": 0.5}, {"jobs": jobs}, {"JVM": 70.0}) for wall, jobs in ((9.0, 1), (8.0, 3), (1.0, 7))],
+        "quick": [Reading(2.0), Reading(3.0)], "no goal's": [Reading(1.0)],
+    }  # fmt: skip
+    asked.profiles = {"slow": PROFILE, "quick": "nobody asks"}
+    write_kept(tmp_path / "kept", [results], wanted)
+    (known,) = read_kept(tmp_path / "kept")
+    (one,) = known.experiments["asking"]
+    assert (list(one.readings), one.others) == (["slow", "quick"], 1.25)
+    assert page([known], wanted) == page([results], wanted)
+    assert _row(page([known], wanted), "ratio")[2] == "3.2 *busy*"
+    further = _results("full", {"a load": 1}, experiment="loading")
+    for _ in range(2):
+        write_kept(tmp_path / "kept", merged([*read_kept(tmp_path / "kept"), further]).values(), wanted)
+    assert page(read_kept(tmp_path / "kept"), wanted) == page([results, further], wanted)
+    assert len((tmp_path / "kept").read_text(encoding="utf-8").splitlines()) == 4
+    assert read_kept(tmp_path / "none") == []
+    (tmp_path / "odd").write_text("[{}]", encoding="utf-8")
+    with pytest.raises(ValueError, match="holds no results"):
+        read_kept(tmp_path / "odd")
+
+
+def test_the_page_is_what_the_kept_results_give() -> None:
+    """Nobody has written on it, or left goals out that are new."""
+    assert PAGE.read_text(encoding="utf-8") == page(read_kept(KEPT), goals())
 
 
 @pytest.mark.parametrize("given", [[], ["none.json"]])
