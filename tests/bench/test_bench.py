@@ -325,6 +325,7 @@ def test_what_the_readings_are_readings_of() -> None:
     assert re.fullmatch(r"\d+[.\d]*", found["PostgreSQL"])
 
 
+@pytest.mark.processes
 def test_what_others_took_is_told_from_what_was_done_here(tmp_path: Path) -> None:
     """One works below this process; another one is below nobody, since its parent has ended, and is seen for as long as it is there."""
     work = "import os, time\nwhile time.process_time() < 0.4: pass\n"

@@ -97,6 +97,7 @@ def test_what_was_run_and_whether_it_came_to_its_end() -> None:
     assert told.count("Measured on 2 cores of a | b, 24 GB, Linux; Python 3.11.") == 1
 
 
+@pytest.mark.processes
 def test_the_page_is_one_of_the_documents(tmp_path: Path) -> None:
     """Every goal is on it, once; its tables are tables; it has no snippet; its links are the documents'."""
     for number, one in enumerate([_results("full", {"one": 1}), _results("small", {"views, x": 1}, experiment="web")]):
@@ -149,6 +150,7 @@ def test_the_page_is_what_the_kept_results_give() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(read_kept(KEPT), goals())
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("given", [[], ["none.json"]])
 def test_nothing_to_tell_of(given: list[str]) -> None:
     done = subprocess.run([sys.executable, "-m", "tests.bench.measured", *given], capture_output=True, text=True, check=False)
