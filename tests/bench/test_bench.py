@@ -219,6 +219,7 @@ def test_a_count_that_a_reading_lacks_is_the_others() -> None:
     assert Comparison("x", "a", {"a": some}).figures()["a"].items() >= {"files opened": 5.0, "jobs": 1.0}.items()
 
 
+@pytest.mark.spark
 @pytest.mark.processes
 def test_what_an_experiment_had_found_is_kept_where_it_is_ended(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-m", "tests.bench", "--only", "arrays", "--repeats", "1", "--out", str(tmp_path)]) as bench:
