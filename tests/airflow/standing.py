@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from dags import run_airflow
+from tests.airflow.resource_manager import resource_manager
 
 ROOT = Path(__file__).resolve().parents[2]
 DAGS = Path(__file__).parent / "standing_dags"
@@ -121,6 +122,15 @@ def standing(home: Path, store_url: str, parts: Sequence[str] = PARTS, path: Pat
         until(lambda: {one["dag_id"] for one in made.asked("GET", "/dags")["dags"]} >= {path.stem for path in DAGS.glob("*.py")})
         for path in DAGS.glob("*.py"):
             made.asked("PATCH", f"/dags/{path.stem}", {"is_paused": False})
+        yield made
+
+
+@contextmanager
+def standing_before_a_cluster(home: Path, store_url: str, cluster: Path, parts: Sequence[str] = PARTS) -> Iterator[Standing]:
+    """The same with a connection ``cluster`` to what is like YARN: `yarn_like`, the only ``spark-submit`` of the folder, starts drivers."""
+    with resource_manager(cluster) as address, standing(home, store_url, parts, path=cluster) as made:
+        extra = json.dumps({"deploy-mode": "cluster", "yarn_resourcemanager_webapp_address": address})
+        made.asked("POST", "/connections", {"connection_id": "cluster", "conn_type": "spark", "host": "yarn", "extra": extra})
         yield made
 
 

@@ -17,8 +17,8 @@ import pytest
 
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.store import Store
-from tests.airflow.resource_manager import applications, resource_manager, state, submit_command
-from tests.airflow.standing import Standing, standing, until
+from tests.airflow.resource_manager import applications, state, submit_command
+from tests.airflow.standing import Standing, standing_before_a_cluster, until
 from tests.airflow.submitting import tables
 
 pytestmark = [
@@ -35,10 +35,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def airflow(store: Store, cluster: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standing]:
-    home = tmp_path_factory.mktemp("airflow")
-    with resource_manager(cluster) as address, standing(home, store.tcp_url, path=cluster) as made:
-        extra = f'{{"deploy-mode": "cluster", "yarn_resourcemanager_webapp_address": "{address}"}}'
-        made.asked("POST", "/connections", {"connection_id": "cluster", "conn_type": "spark", "host": "yarn", "extra": extra})
+    with standing_before_a_cluster(tmp_path_factory.mktemp("airflow"), store.tcp_url, cluster) as made:
         yield made
 
 

@@ -13,8 +13,8 @@ from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.store import Store
-from tests.airflow.resource_manager import applications, resource_manager, state, submit_command
-from tests.airflow.standing import WITH_TRIGGERER, Standing, standing, until
+from tests.airflow.resource_manager import applications, state, submit_command
+from tests.airflow.standing import WITH_TRIGGERER, Standing, standing_before_a_cluster, until
 
 pytestmark = [
     pytest.mark.skipif("FAULTS" not in os.environ, reason="make faults"),
@@ -30,10 +30,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def airflow(store: Store, cluster: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standing]:
-    home = tmp_path_factory.mktemp("airflow")
-    with resource_manager(cluster) as address, standing(home, store.tcp_url, WITH_TRIGGERER, path=cluster) as made:
-        extra = f'{{"deploy-mode": "cluster", "yarn_resourcemanager_webapp_address": "{address}"}}'
-        made.asked("POST", "/connections", {"connection_id": "cluster", "conn_type": "spark", "host": "yarn", "extra": extra})
+    with standing_before_a_cluster(tmp_path_factory.mktemp("airflow"), store.tcp_url, cluster, WITH_TRIGGERER) as made:
         yield made
 
 
