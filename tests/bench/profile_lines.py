@@ -60,7 +60,18 @@ def profile_lines(told: str) -> list[str]:
     lines: list[str] = []
     for one in re.split(r"(?m)^(?=\d+ times$)", told):
         lines += _of_profile(one) if _TIMES.match(one) else _first(one)
-    return [line if len(line) <= _LENGTH else f"{line[:_LENGTH]}…" for line in map(without_folders, lines)]
+    return [_cut(without_folders(line)) for line in lines]
+
+
+def _cut(line: str) -> str:
+    """At most `_LENGTH` letters, without half a word at the end.
+
+    >>> _cut("SELECT " + "a" * 200), _cut("a" * 200) == "a" * 180 + "…"
+    ('SELECT…', True)
+    """
+    if len(line) <= _LENGTH:
+        return line
+    return f"{line[: _LENGTH + 1].rpartition(' ')[0] or line[:_LENGTH]}…"
 
 
 def without_folders(told: str) -> str:
