@@ -28,6 +28,7 @@ class Goal:
     least: float | None = None
     most: float | None = None
     report: bool = False
+    mean: bool = False
     size: str = ""
     paper: str = ""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from rich.markup import escape
 from rich.table import Table
@@ -54,6 +55,23 @@ def outcomes(results: Results, wanted: list[Goal]) -> list[Outcome]:
 
 
 def _measured(results: Results, goal: Goal) -> Iterator[Outcome]:
+    found = [*_each(results, goal)]
+    yield from _in_the_mean(found) if goal.mean else found
+
+
+def _in_the_mean(found: Sequence[Outcome]) -> Iterator[Outcome]:
+    """By arm: told by the comparison in which it is farthest from the goal."""
+    arms: dict[str, list[Outcome]] = {}
+    for one in found:
+        arms.setdefault(one.where.rpartition(": ")[2], []).append(one)
+    for arm, some in arms.items():
+        worst = (min if some[0].goal.least is not None else max)(some, key=lambda one: one.measured or 0.0)
+        where = f"{worst.experiment}: {arm}, in the mean of {len(some)} comparisons, the worst {text(worst.measured)}: {worst.title}"
+        mean = statistics.mean(one.measured or 0.0 for one in some)
+        yield replace(worst, where=where, measured=float(f"{mean:.4g}"), is_busy=any(one.is_busy for one in some))
+
+
+def _each(results: Results, goal: Goal) -> Iterator[Outcome]:
     if goal.size in ("", results.size):
         for one in results.experiments.get(goal.experiment, ()):
             for arm, value in goal.measured(one.title, one.figures()):

@@ -8,14 +8,8 @@ from tests.bench.gate import bounds
 from tests.bench.goals import Goal, goals
 from tests.bench.named import is_named
 
-NOT_YET = {
-    "all lineage captured ÷ plain, in the mean of Q1, Q3, Q5, Q10, Q12 (SF 1)",
-    "lineage of one table captured one way ÷ plain, in the mean (SF 1)",
-}
-"""Goals that nothing measures yet: the page says so of them."""
 
-
-@pytest.mark.parametrize("goal", [one for one in goals() if one.figure not in NOT_YET], ids=lambda goal: goal.figure)
+@pytest.mark.parametrize("goal", goals(), ids=lambda goal: goal.figure)
 def test_a_goals_comparison_arms_and_figure_are_there(goal: Goal) -> None:
     wanted = {goal.comparison, goal.arm} | ({goal.over} if goal.over else set())
     assert [name for name in wanted if not is_named(goal.experiment, name, regular=True)] == []
@@ -26,10 +20,6 @@ def test_a_goals_comparison_arms_and_figure_are_there(goal: Goal) -> None:
 def test_a_bounds_comparison_arm_and_figures_are_there(where: str) -> None:
     experiment, title, arm = where.split(" / ")
     assert [name for name in (title, arm, *bounds()[where]) if not is_named(experiment, name)] == []
-
-
-def test_what_is_not_measured_yet() -> None:
-    assert {one.figure for one in goals() if not is_named(one.experiment, one.comparison, regular=True)} == NOT_YET
 
 
 def test_what_is_not_there() -> None:

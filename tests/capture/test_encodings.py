@@ -226,3 +226,11 @@ def test_no_rows_at_all() -> None:
 def test_a_part_that_is_damaged_is_said_to_be(content: bytes) -> None:
     with pytest.raises(RecordDamaged, match="captured lineage cannot be read"):
         from_bytes(content)
+
+
+def test_lists_of_which_most_are_empty_take_little_more_than_those_that_are_not() -> None:
+    full = csr(Edges(np.repeat(np.arange(300), 5), np.arange(1500)), 300, 1500)
+    sparse = csr(Edges(np.repeat(np.arange(300) * 211, 5), np.arange(1500)), 65_536, 1500)
+    for name in ("rid index", "intervals", "differences"):
+        sizes = [len(to_bytes(ENCODINGS[name].encode(edges, 1500))) for edges in (full, sparse)]
+        assert sizes[1] < sizes[0] + 20 * 300, name
