@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.plan.guarantees import Guarantee
+from airflow_lineage_provider.tracing.numbers import in_order_of_both
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,6 +53,6 @@ def by_asked(asked: npt.NDArray[np.int64], rids: npt.NDArray[np.int64], asked_ro
     import numpy as np
     import pyarrow as pa
 
-    order = np.lexsort((rids, asked))
+    order = in_order_of_both(asked, rids)
     offsets = np.searchsorted(asked[order], np.arange(asked_rows + 1))
     return pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), pa.array(rids[order], pa.int64()))

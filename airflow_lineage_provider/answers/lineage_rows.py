@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.known_keys import by_asked
 from airflow_lineage_provider.errors import NotCaptured
+from airflow_lineage_provider.tracing.numbers import different
 
 if TYPE_CHECKING:
     import numpy as np
@@ -120,9 +121,7 @@ class LineageRows(ShownAsPage):
         :raises NotCaptured: nothing numbers the rows: they are known by their values, and their lineage was not captured; or the answer was
             kept. :raises SourceUnavailable: the table is another now, and its lineage was not captured.
         """
-        import numpy as np
-
-        return np.unique(self._rids)
+        return different(self._rids)
 
     @property
     def per_target(self) -> pa.LargeListArray:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from airflow_lineage_provider.tracing.numbers import in_order_of_both
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
@@ -94,7 +96,7 @@ def csr(edges: Edges, rows: int, others: int) -> Csr:
         both = both[np.concatenate([[True], both[1:] != both[:-1]])] if len(both) else both
         asked, rids = np.divmod(both, max(others, 1))
     else:
-        order = np.lexsort((edges.rid, edges.asked))
+        order = in_order_of_both(edges.asked, edges.rid)
         asked, rids = edges.asked[order], edges.rid[order]
         new = np.ones(len(asked), bool)
         new[1:] = (asked[1:] != asked[:-1]) | (rids[1:] != rids[:-1])

@@ -12,6 +12,7 @@ from airflow_lineage_provider.capture.recorded import Direction, RecordedClasses
 from airflow_lineage_provider.capture.rids import Listed, RidSpace, counted
 from airflow_lineage_provider.errors import RecordDamaged
 from airflow_lineage_provider.tracing.maps import Rows, RowSet, distinct_rows
+from airflow_lineage_provider.tracing.numbers import different
 from airflow_lineage_provider.tracing.reserved import TAG
 from airflow_lineage_provider.tracing.trace import Step
 
@@ -308,7 +309,7 @@ def _once(found: Sequence[Tagged]) -> Tagged:
     tags, rids = (np.concatenate(each) for each in zip(*found, strict=True))
     each, places = np.unique(tags, return_inverse=True)
     room = int(rids.max(initial=0)) + 1
-    both = np.unique(places * room + rids)  # (as many tags as rows: no product is too large)
+    both = different(places * room + rids)  # (as many tags as rows: no product is too large)
     return each[both // room], both % room
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airflow_lineage_provider.capture.looking_up import LookedUpLineage, Node, Tagged
 from airflow_lineage_provider.capture.recorded import RecordedClasses, RecordedMap
+from airflow_lineage_provider.tracing.numbers import different
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -67,13 +68,13 @@ class ValueSets:
         found, used, met = [np.empty(0, np.int64)], list[RecordedMap](), set[int]()
         # What stands behind a segment has greater numbers.
         for node in sorted(self._leading, key=lambda each: (each[1], each[0] == "set")):
-            rids = np.unique(np.concatenate(reached[node])) if node in reached else np.empty(0, np.int64)
+            rids = different(np.concatenate(reached[node])) if node in reached else np.empty(0, np.int64)
             met.update(index.met[str(node[1])] if len(rids) and node[0] == "segment" else ())
             for one in self._maps(node) if len(rids) else ():
                 into = found if one.side == "value" else reached.setdefault((one.side, one.input), [])
                 into.append(self.lineage.edges(one, rids, "backward").rid)
                 used.append(one)
-        return FoundValues(np.unique(np.concatenate(found)), self.lineage.names(used, "backward"), frozenset(met))
+        return FoundValues(different(np.concatenate(found)), self.lineage.names(used, "backward"), frozenset(met))
 
     def _maps(self, node: Node) -> Iterator[RecordedMap]:
         """The indexes of a segment, or of sets, that lead to the values."""

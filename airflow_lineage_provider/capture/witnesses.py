@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from airflow_lineage_provider.capture.csr import Csr
 from airflow_lineage_provider.capture.rids import RidSpace
 from airflow_lineage_provider.plan.lineage_keys import AnyNumbers
+from airflow_lineage_provider.tracing.numbers import in_order
 from airflow_lineage_provider.tracing.witnesses import FoundWitnesses, Place
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class BuildingWitnesses:
         import numpy as np
 
         asked = np.concatenate([np.empty(0, np.int64), *(output[found.tags + first] for first, found in self.parts)])
-        order = np.argsort(asked, kind="stable")
+        order = in_order(asked)
         places = sorted({place for _, found in self.parts for place in found.keys})
         rids = {place: np.concatenate([_rids(found, place, spaces) for _, found in self.parts])[order] for place in places}
         counts = np.bincount(asked, minlength=rows) if len(asked) else np.zeros(rows, np.int64)

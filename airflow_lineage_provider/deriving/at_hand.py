@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from airflow_lineage_provider.plan.datatypes import to_arrow
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.tracing.by_number import columns_by_number
+from airflow_lineage_provider.tracing.numbers import different
 from airflow_lineage_provider.tracing.reserved import TAG
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class RowsAtHand:
         found = self._found
         if found is None or len(numbers) < found.num_rows or not set(columns) <= set(found.column_names):
             return None
-        wanted = np.unique(np.asarray(numbers, np.int64))
+        wanted = different(np.asarray(numbers, np.int64))
         return found.select(list(columns)) if np.array_equal(found.column(ROW).to_numpy(), wanted) else None
 
     def looked_up(self, plan: o.Plan, target: pa.Table, names: Mapping[int, str]) -> pa.Table | None:

@@ -13,7 +13,7 @@ from airflow_lineage_provider.answers.keyed_rows import KeyedRows
 from airflow_lineage_provider.answers.tables import SourceTable
 from airflow_lineage_provider.deriving.controls import controls
 from airflow_lineage_provider.deriving.derivation import Derivation, derivation
-from airflow_lineage_provider.deriving.links import different, target_links
+from airflow_lineage_provider.deriving.links import target_links
 from airflow_lineage_provider.deriving.reasons import ReasonReader, columns_of_calls, named_functions
 from airflow_lineage_provider.deriving.rows import RowSource, result_columns
 from airflow_lineage_provider.deriving.sources import SourceReader, SourceRows
@@ -28,6 +28,7 @@ from airflow_lineage_provider.reasons.features import Names
 from airflow_lineage_provider.recording import tables_of
 from airflow_lineage_provider.tracing.by_number import looked_up
 from airflow_lineage_provider.tracing.maps import RESULT, Rows, RowSet, numbered_rows
+from airflow_lineage_provider.tracing.numbers import different
 from airflow_lineage_provider.tracing.trace import Trace, TracingQuery
 from airflow_lineage_provider.words import Difference
 

@@ -18,6 +18,7 @@ from airflow_lineage_provider.tracing.forward.plans import ForwardPlan, forward
 from airflow_lineage_provider.tracing.forward.tags import Tags
 from airflow_lineage_provider.tracing.key_index import KeyIndex
 from airflow_lineage_provider.tracing.maps import Rows, RowSet
+from airflow_lineage_provider.tracing.numbers import in_order
 from airflow_lineage_provider.tracing.reserved import TAG, asked_table
 from airflow_lineage_provider.words import Subqueries
 
@@ -131,7 +132,7 @@ def _by_key(rows: Rows) -> tuple[pa.Table, pa.ListArray]:
 
     keys = rows.keys.drop_columns([TAG])
     number = KeyIndex(keys).number
-    order = np.argsort(number, kind="stable")
+    order = in_order(number)
     starts = np.flatnonzero(np.diff(number[order], prepend=-1))
     tags = rows.keys.column(TAG).combine_chunks().take(pa.array(order))
     return keys.take(pa.array(order[starts])), pa.ListArray.from_arrays(pa.array(np.append(starts, len(order)), pa.int32()), tags)

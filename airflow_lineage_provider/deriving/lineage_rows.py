@@ -14,7 +14,7 @@ from airflow_lineage_provider.deriving.derivation import derivation
 from airflow_lineage_provider.deriving.derive import check_size, chosen_target, linked, result_rows, row_set_of
 from airflow_lineage_provider.deriving.granular_forward import ByValue, descendants_by_value
 from airflow_lineage_provider.deriving.inverted import descendants, keys_asked
-from airflow_lineage_provider.deriving.links import different, pairs
+from airflow_lineage_provider.deriving.links import pairs
 from airflow_lineage_provider.deriving.sources import SourceReader
 from airflow_lineage_provider.deriving.stale import worth_of_naming
 from airflow_lineage_provider.deriving.why_not.found_rows import worth_of_copies
@@ -24,6 +24,7 @@ from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
 from airflow_lineage_provider.recording import Place, places_of, tables_of
 from airflow_lineage_provider.tracing.maps import RESULT, distinct_rows, numbered_rows, tagged_rows
+from airflow_lineage_provider.tracing.numbers import different
 from airflow_lineage_provider.tracing.reserved import TAG
 
 if TYPE_CHECKING:

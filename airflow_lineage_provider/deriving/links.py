@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from airflow_lineage_provider.tracing.numbers import each_once, in_order
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
@@ -23,7 +25,7 @@ def target_links(parts: Sequence[tuple[str, Numbers, Numbers]]) -> pa.Table:
     rows = joined([each[name][0] for name in names])
     behind = joined([each[name][1] for name in names])
     source = np.repeat(np.arange(len(names), dtype=np.int32), [len(each[name][0]) for name in names])
-    order = np.lexsort((behind, source, rows))
+    order = in_order(rows)  # one source's rows follow another's, and each source's are in order
     named = pa.DictionaryArray.from_arrays(pa.array(source[order]), pa.array(names, pa.string()))
     return pa.table({"row": rows[order], "source": named.cast(pa.string()), "source_row": behind[order]})
 
@@ -49,36 +51,13 @@ def same(left: Numbers, right: Numbers) -> tuple[Numbers, Numbers]:
     """The places at which two have the same number: each pair of them, in the order of the left ones."""
     import numpy as np
 
-    order = np.argsort(right, kind="stable")
+    order = in_order(right)
     ordered = right[order]
     first, end = np.searchsorted(ordered, left, "left"), np.searchsorted(ordered, left, "right")
     found = end - first
     one = np.repeat(np.arange(len(left)), found)
     within = np.arange(len(one)) - np.repeat(np.cumsum(found) - found, found)
     return one, order[first[one] + within]
-
-
-def different(numbers: Numbers) -> Numbers:
-    """The numbers, each once, in order. (NumPy's own ``unique`` hashes them, which is slower for millions that are different.)"""
-    import numpy as np
-
-    ordered: Numbers = np.sort(numbers)
-    new = np.append(np.ones(min(len(ordered), 1), np.bool_), ordered[1:] != ordered[:-1])
-    found: Numbers = ordered[new]
-    return found
-
-
-def each_once(left: Numbers, right: Numbers) -> tuple[Numbers, Numbers]:
-    """Pairs of numbers from 0, each once, in order."""
-    import numpy as np
-
-    if not len(left):
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    order = np.lexsort((right, left))
-    left, right = left[order], right[order]
-    new = np.ones(len(left), np.bool_)
-    new[1:] = (left[1:] != left[:-1]) | (right[1:] != right[:-1])
-    return left[new].astype(np.int64, copy=False), right[new].astype(np.int64, copy=False)
 
 
 def joined(parts: Sequence[Numbers]) -> Numbers:

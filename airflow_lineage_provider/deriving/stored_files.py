@@ -27,6 +27,7 @@ from airflow_lineage_provider.sources.time_limits import NO_LIMIT, TimeLimit
 from airflow_lineage_provider.spark.executing.outputs import partition_of
 from airflow_lineage_provider.sql.types import FLOATS, duckdb_type
 from airflow_lineage_provider.store.read import Order, row_column
+from airflow_lineage_provider.tracing.numbers import different
 
 if TYPE_CHECKING:
     import numpy as np
@@ -135,7 +136,7 @@ def rows(stored: Materialization, columns: Sequence[str], numbers: AnyNumbers, w
     import numpy as np
     import pyarrow.compute as pc
 
-    wanted, read = np.unique(np.asarray(numbers, np.int64)), [*columns, row_column(stored.layout, stored.name)]
+    wanted, read = different(np.asarray(numbers, np.int64)), [*columns, row_column(stored.layout, stored.name)]
     paths = paths_of(stored)
     groups = [group for group in _groups(stored, paths) if group.may_have(wanted)]
     together = _looked_up(_Look(stored, read, paths, within), wanted, groups)

@@ -11,6 +11,7 @@ from airflow_lineage_provider.errors import InvalidTarget, SparkRequired
 from airflow_lineage_provider.plan.lineage_keys import PARTITION_BITS, ROW, AnyNumbers
 from airflow_lineage_provider.sources.files import CannotReadHere
 from airflow_lineage_provider.sources.time_limits import TimeLimit
+from airflow_lineage_provider.tracing.numbers import different
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -109,7 +110,7 @@ def numbers_at(partitions: Sequence[tuple[int, int]], positions: Sequence[int]) 
     import numpy as np
 
     known, rows = np.array(partitions, np.int64).reshape(-1, 2).T
-    ends, wanted = np.cumsum(rows), np.unique(np.asarray(positions, np.int64))
+    ends, wanted = np.cumsum(rows), different(np.asarray(positions, np.int64))
     at = np.searchsorted(ends, wanted, "right")
     wanted, at = wanted[at < len(known)], at[at < len(known)]
     found: list[int] = ((known[at] << PARTITION_BITS) + wanted - (ends - rows)[at]).tolist()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.deriving.given_rows import Cells, given_rows
-from airflow_lineage_provider.deriving.links import different, joined
+from airflow_lineage_provider.deriving.links import joined
 from airflow_lineage_provider.deriving.listed import listed
 from airflow_lineage_provider.deriving.literals import has_literals, literal_of
 from airflow_lineage_provider.deriving.rows import RowSource, StoredRows, result_columns
@@ -20,6 +20,7 @@ from airflow_lineage_provider.plan.expressions import TRUE, Attribute, Call, Exp
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.plan.text import expression_text
 from airflow_lineage_provider.shown import shown
+from airflow_lineage_provider.tracing.numbers import different
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -173,7 +174,7 @@ class NumbersTarget:
         if len(given.numbers) > limit:
             raise TargetTooLarge(f"{len(given.numbers):,} rows are more than {limit:,}; name fewer, or raise max_rows (--max-rows)")
         self.asked = given.asked or positions_text(given.positions)
-        self._recorded, self._numbers = recorded, np.unique(np.array(given.numbers, np.int64))
+        self._recorded, self._numbers = recorded, different(np.array(given.numbers, np.int64))
         self._rows = store.rows(stored, [*dict.fromkeys(_columns_of(recorded))], self._numbers)
         if self._rows.num_rows < len(self._numbers):
             raise InvalidTarget("the result has no row of one of these numbers")

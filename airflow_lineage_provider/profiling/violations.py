@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from airflow_lineage_provider.errors import InvalidOption
 from airflow_lineage_provider.profiling.dependency import Dependency
 from airflow_lineage_provider.tracing.key_index import KeyIndex, placed
+from airflow_lineage_provider.tracing.numbers import in_order
 from airflow_lineage_provider.tracing.value_codes import with_one_nan
 from airflow_lineage_provider.words import ProfileMethod, ProfileNulls
 
@@ -112,10 +113,7 @@ class _Lineage:
     @cached_property
     def rows(self) -> Numbers:
         """Rows in the order of their values."""
-        import numpy as np
-
-        order: Numbers = np.argsort(self.values, kind="stable")
-        return order
+        return in_order(self.values)
 
 
 @dataclass(frozen=True)
@@ -179,11 +177,11 @@ def _told(
 
     sizes = np.bincount(owners, minlength=len(different))
     ends = np.cumsum(sizes)
-    order = np.argsort(rows[ends - sizes], kind="stable")
-    in_order = placed(owners, order, len(different)).row
+    order = in_order(rows[ends - sizes])
+    by_first = placed(owners, order, len(different)).row
     starts = np.concatenate([[0], np.cumsum(sizes[order])]).astype(np.int64)
     checked = int(np.count_nonzero(taken))
     return Violations(
-        dependency=one, first=rows[in_order][starts[:-1]], different=different[order].astype(np.int64), starts=starts, rows=rows[in_order],
+        dependency=one, first=rows[by_first][starts[:-1]], different=different[order].astype(np.int64), starts=starts, rows=rows[by_first],
         checked=checked, ignored=len(taken) - checked, error=(checked - kept) / checked if checked else 0.0, method=method,
     )  # fmt: skip

@@ -9,6 +9,7 @@ import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from airflow_lineage_provider.tracing.numbers import in_order
 from airflow_lineage_provider.tracing.value_codes import Codes, coded, together
 
 if TYPE_CHECKING:
@@ -30,8 +31,12 @@ def placed(rows: npt.NDArray[np.int64], asked: npt.NDArray[np.int64], many: int)
     """Where numbers below ``many`` that are asked for stand among those of rows."""
     import numpy as np
 
+    wanted = np.zeros(many, np.bool_)
+    wanted[asked] = True
+    there = np.flatnonzero(wanted[rows])
+    rows = rows[there]
     counts = np.bincount(rows, minlength=many)
-    starts, order = np.cumsum(counts) - counts, np.argsort(rows, kind="stable")
+    starts, order = np.cumsum(counts) - counts, there[in_order(rows)]
     found = counts[asked]
     number = np.repeat(np.arange(len(asked)), found)
     within = np.arange(len(number)) - np.repeat(np.cumsum(found) - found, found)
@@ -42,7 +47,7 @@ def earlier(numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """For each number, how often it stands before."""
     import numpy as np
 
-    order = np.argsort(numbers, kind="stable")
+    order = in_order(numbers)
     counts = np.bincount(numbers)
     found = np.empty(len(numbers), np.int64)
     found[order] = np.arange(len(numbers)) - np.repeat(np.cumsum(counts) - counts, counts)

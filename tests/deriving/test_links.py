@@ -9,8 +9,9 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airflow_lineage_provider.deriving.links import by_source, different, each_once, same, target_links
+from airflow_lineage_provider.deriving.links import by_source, same, target_links
 from airflow_lineage_provider.tracing.key_index import KeyIndex
+from airflow_lineage_provider.tracing.numbers import different, each_once
 
 NUMBERS = st.lists(st.integers(0, 6), max_size=12)
 LINKS = st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 4), st.integers(0, 4)), max_size=20)

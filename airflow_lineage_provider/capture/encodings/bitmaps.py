@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow_lineage_provider.capture.csr import Edges
 from airflow_lineage_provider.errors import RecordDamaged
 from airflow_lineage_provider.extras import require
+from airflow_lineage_provider.tracing.numbers import different, in_order, in_order_of_both
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,9 +62,9 @@ class RoaringBitmaps:
         import numpy as np
 
         roaring = _library()
-        order = np.argsort(wanted, kind="stable")
+        order = in_order(wanted)
         ascending = wanted[order]
-        sought = roaring.BitMap(np.unique(ascending[(ascending >= 0) & (ascending < others)]).astype("uint32").data)
+        sought = roaring.BitMap(different(ascending[(ascending >= 0) & (ascending < others)]).astype("uint32").data)
         places, rows = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         for row, one in enumerate(array.to_pylist()):
             met = np.asarray((_read(one) & sought).to_array(), np.int64)
@@ -72,7 +73,7 @@ class RoaringBitmaps:
                 places.append(place)
                 rows.append(np.full(len(place), row))
         place, row_of = np.concatenate(places), np.concatenate(rows)
-        by_place = np.lexsort((row_of, place))
+        by_place = in_order_of_both(place, row_of)
         return Edges(place[by_place], row_of[by_place])
 
 

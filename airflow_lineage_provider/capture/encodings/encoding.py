@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from airflow_lineage_provider.capture.csr import Csr, Edges
+from airflow_lineage_provider.tracing.numbers import in_order, in_order_of_both
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,13 +70,13 @@ def turned(edges: Edges, wanted: Numbers) -> Edges:
     """
     import numpy as np
 
-    order = np.argsort(wanted, kind="stable")
+    order = in_order(wanted)
     ascending = wanted[order]
     first = np.searchsorted(ascending, edges.rid, side="left")
     counts = np.searchsorted(ascending, edges.rid, side="right") - first
     edge = np.repeat(np.arange(len(edges.rid)), counts)
     place = order[first[edge] + np.arange(len(edge)) - np.repeat(np.cumsum(counts) - counts, counts)]
-    by_place = np.lexsort((edges.asked[edge], place))
+    by_place = in_order_of_both(place, edges.asked[edge])
     return Edges(place[by_place], edges.asked[edge][by_place])
 
 

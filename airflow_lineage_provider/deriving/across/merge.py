@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from airflow_lineage_provider.answers.explanation import Control
 from airflow_lineage_provider.answers.keyed_rows import KeyedRows
 from airflow_lineage_provider.answers.tables import Intermediate, SourceTable
-from airflow_lineage_provider.deriving.links import by_source, different, each_once, joined, same, target_links
+from airflow_lineage_provider.deriving.links import by_source, joined, same, target_links
 from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
 from airflow_lineage_provider.plan.names import free_name
 from airflow_lineage_provider.tracing.key_index import KeyIndex
+from airflow_lineage_provider.tracing.numbers import different, each_once
 from airflow_lineage_provider.typed_json import written
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from airflow_lineage_provider.deriving.derivation import derivation
 from airflow_lineage_provider.deriving.derive import result_rows, row_set_of, source_reader
 from airflow_lineage_provider.deriving.given_rows import MOST_ROWS as MOST_GIVEN
 from airflow_lineage_provider.deriving.inverted import descendants, keys_asked
-from airflow_lineage_provider.deriving.links import different, each_once, joined, pairs, same
+from airflow_lineage_provider.deriving.links import joined, pairs, same
 from airflow_lineage_provider.deriving.listed import listed
 from airflow_lineage_provider.deriving.stale import harmed, worth_of_naming
 from airflow_lineage_provider.deriving.why_not.question import Asked, asked_of
@@ -37,6 +37,7 @@ from airflow_lineage_provider.records.run import RunRecord
 from airflow_lineage_provider.records.versions import UnknownVersion
 from airflow_lineage_provider.spark.executing.outputs import partition_of
 from airflow_lineage_provider.tracing.maps import Rows, distinct_rows
+from airflow_lineage_provider.tracing.numbers import different, each_once
 from airflow_lineage_provider.tracing.reserved import TAG
 
 if TYPE_CHECKING:

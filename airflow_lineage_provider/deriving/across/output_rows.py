@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.deriving.across.stored_outputs import UNKNOWN, columns_as_read
-from airflow_lineage_provider.deriving.links import different, joined
+from airflow_lineage_provider.deriving.links import joined
 from airflow_lineage_provider.deriving.listed import listed
 from airflow_lineage_provider.deriving.rows import RowSource, result_columns
 from airflow_lineage_provider.errors import EmptyTarget, TargetTooLarge
@@ -20,6 +20,7 @@ from airflow_lineage_provider.plan.expressions import TRUE, Attribute, Expressio
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.plan.operators import Source
 from airflow_lineage_provider.tracing.key_index import KeyIndex, Places
+from airflow_lineage_provider.tracing.numbers import different
 
 if TYPE_CHECKING:
     import pyarrow as pa
