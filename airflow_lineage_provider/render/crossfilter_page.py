@@ -7,10 +7,12 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.values import visible
+from airflow_lineage_provider.crossfilter.axis import axis_of
 from airflow_lineage_provider.crossfilter.bars import MOST_BARS
 from airflow_lineage_provider.errors import AnswerTooLarge
 from airflow_lineage_provider.render.crossfilter_shown import check_shown
@@ -19,7 +21,7 @@ from airflow_lineage_provider.render.pages import asset, asset_hash, written
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from airflow_lineage_provider.answers.crossfilter import Crossfilter
+    from airflow_lineage_provider.answers.crossfilter import Crossfilter, View
 
 _SCRIPTS = ("linked_bars.js", "crossfilter.js")
 
@@ -74,7 +76,7 @@ def _page(found: Crossfilter, path: str | Path | None, counted_by: Mapping[str, 
 
 
 def _data(found: Crossfilter, counted_by: Mapping[str, Mapping[str, Any]]) -> Any:
-    """The views as JSON that no text in it can leave: ``{"rows", "views": [{"name", "expression", "labels", …}]}``.
+    """The views as JSON that no text in it can leave: ``{"rows", "views": [{"name", "expression", "labels", "axis", …}]}``.
 
     Each has either ``bytes`` and ``codes`` (`_codes`) or, where a server counts, the ``totals`` of its bars, and how many the server
     has ``explained``.
@@ -82,11 +84,23 @@ def _data(found: Crossfilter, counted_by: Mapping[str, Mapping[str, Any]]) -> An
     from markupsafe import Markup
 
     views = [
-        {"name": visible(name), "expression": visible(view.expression), "labels": labels(view.values), **counted_by[name]}
+        {
+            "name": visible(name),
+            "expression": visible(view.expression),
+            "labels": labels(view.values),
+            "axis": _axis(view),
+            **counted_by[name],
+        }
         for name, view in found.views.items()
     ]
     text = json.dumps({"rows": found.rows, "views": views}, ensure_ascii=True)
     return Markup(text.replace("<", "\\u003c").replace("&", "\\u0026"))
+
+
+def _axis(view: View) -> dict[str, Any] | None:
+    """``{"left", "wide", "ticks"}`` (`crossfilter.axis`), or None."""
+    axis = axis_of(view.values)
+    return None if axis is None else asdict(axis)
 
 
 def _codes(found: Crossfilter, name: str) -> dict[str, Any]:

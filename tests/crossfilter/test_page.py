@@ -78,6 +78,9 @@ def test_a_browser_counts_as_python_does(tmp_path: Path) -> None:
             return f"{found.selected:,}", [f"{count:,}" for count in found.counts["carrier"].values()]
 
         assert (left(), counts("carrier")) == python()
+        ticks = page.locator('section[aria-label="day"] .axis span').all_inner_texts()
+        assert ticks == ["2013-01", "2013-04", "2013-07", "2013-10"]
+        assert page.locator(".axis").count() == 2  # delays are few, and carriers no numbers
         page.click('section[aria-label="carrier"] .bar:has-text("C1") >> nth=0')
         page.locator('section[aria-label="delay"] .bar').nth(2).focus()
         page.keyboard.press("Enter")

@@ -56,14 +56,23 @@ class BrushedRowsAsked(BrushesAsked):
     limit: Annotated[int, Field(ge=1, le=MOST_ROWS)] = 50
 
 
+class AxisAnswer(BaseModel):
+    """Where bars stand that are numbers or points in time, as shares of the width: where each begins, how wide it is at most, and ticks."""
+
+    left: list[float]
+    wide: float
+    ticks: list[tuple[float, str]]
+
+
 class LinkedViewAnswer(BaseModel):
-    """A view: what its bars are called, and how many rows each has. Of a ``run`` the bars are the rows of its result with these
-    ``numbers``, and a last bar beyond these has the rows of the table that are in none."""
+    """A view: what its bars are called, how many rows each has, and where they stand on an ``axis``, if they have one. Of a ``run`` the
+    bars are the rows of its result with these ``numbers``, and a last bar beyond these has the rows of the table that are in none."""
 
     name: str
     expression: str
     labels: list[str]
     totals: list[int]
+    axis: AxisAnswer | None
     run: str | None
     numbers: list[str]
 

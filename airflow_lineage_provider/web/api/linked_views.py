@@ -11,6 +11,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
+from airflow_lineage_provider.answers.crossfilter import View
+from airflow_lineage_provider.crossfilter.axis import axis_of
 from airflow_lineage_provider.errors import InvalidOption, LineageError, StoreUnavailable
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.recording import discretion_of, redaction_of
@@ -20,6 +22,7 @@ from airflow_lineage_provider.running.files_as_read import files_now, files_read
 from airflow_lineage_provider.store.run_list import RunsWanted
 from airflow_lineage_provider.web.api.formats import FILES, Format, Wanted, as_file, columns_told, values_told
 from airflow_lineage_provider.web.api.linked_models import (
+    AxisAnswer,
     BrushedRowsAnswer,
     BrushedRowsAsked,
     BrushesAsked,
@@ -107,13 +110,18 @@ def _views(question: Question, run_id: str, asked: CrossfilterAsked) -> LinkedVi
     views = [
         LinkedViewAnswer(
             name=name, expression=view.expression, labels=labels(view.values), totals=made.totals(name).tolist(),
-            run=view.of_result.run_id if view.of_result else None,
+            axis=_axis(view), run=view.of_result.run_id if view.of_result else None,
             numbers=[str(one) for one in view.of_result.numbers] if view.of_result else [],
         )
         for name, view in made.views.items()
     ]  # fmt: skip
     ask = LinesAnswer(python=lines.python, command=lines.command)
     return LinkedViewsAnswer(table=made.title, rows=made.rows, made=found.made, views=views, ask=ask)
+
+
+def _axis(view: View) -> AxisAnswer | None:
+    axis = axis_of(view.values)
+    return None if axis is None else AxisAnswer(left=list(axis.left), wide=axis.wide, ticks=list(axis.ticks))
 
 
 def _counts(question: Question, run_id: str, asked: BrushesAsked) -> Response:

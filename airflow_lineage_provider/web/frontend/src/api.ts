@@ -226,11 +226,19 @@ export interface ViewsAsked {
   views: ViewAsked[];
 }
 
+/** Shares of the width: where bars begin that are numbers or points in time, how wide they are at most, and ticks. */
+export interface Axis {
+  left: number[];
+  wide: number;
+  ticks: [number, string][];
+}
+
 export interface LinkedView {
   name: string;
   expression: string;
   labels: string[];
   totals: number[];
+  axis: Axis | null;
   /** The run whose rows the bars are, and the numbers of these: a bar beyond them has the rows that are in none. */
   run: string | null;
   numbers: string[];

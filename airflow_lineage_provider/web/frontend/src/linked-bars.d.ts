@@ -4,6 +4,7 @@ declare module "linked-bars" {
     name: string;
     labels: string[];
     totals: ArrayLike<number>;
+    axis: { left: number[]; wide: number; ticks: [number, string][] } | null;
     most: number;
     counts: Uint32Array;
     chosen: Set<number> | null;

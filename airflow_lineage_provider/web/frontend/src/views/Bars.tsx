@@ -24,7 +24,8 @@ export function Bars({ view, counts, chosen, brush, why }: Props) {
     const place = box.current!;
     const ends = new AbortController();
     const most = view.totals.reduce((a, b) => Math.max(a, b), 1);
-    const one: DrawnView = { name: view.name, labels: view.labels, totals: view.totals, most, counts: Uint32Array.from(view.totals), chosen: null };
+    const { name, labels, totals, axis } = view;
+    const one: DrawnView = { name, labels, totals, axis, most, counts: Uint32Array.from(totals), chosen: null };
     const link = (bar: number) => {
       const href = doing.current.why(bar);
       return href === undefined ? null : whyLink(href, `Why? ${view.labels[bar]} of ${view.name}`);
