@@ -20,9 +20,9 @@ class KeptSketch:
     the cuts aside, which sketches share. ``kind`` is ``accurate`` or ``superset``, and ``proof_ms`` how long the proof took.
     ``source_bytes`` are those of the source's version, of which a run through the sketch reads about the share that its rows are.
     ``uses`` are the runs that have read through it; ``saved_seconds`` is what these have saved, measured by the runs of its template (None
-    where too few have shown that). ``quarantined`` says why it is set aside, and not used: a run through it gave other rows. ``outdated``
-    says how the sources of the run are others now, so that it is not used, or only with the rows of new files; empty while they are the
-    same, and None where that was not asked, or only Spark could tell.
+    where too few have shown that), and ``skipped_bytes`` those of the source that they have not read. ``quarantined`` says why it is set
+    aside, and not used: a run through it gave other rows. ``outdated`` says how the sources of the run are others now, so that it is not
+    used, or only with the rows of new files; empty while they are the same, and None where that was not asked, or only Spark could tell.
     """
 
     id: str
@@ -44,6 +44,7 @@ class KeptSketch:
     proof_ms: float | None = None
     source_bytes: int | None = None
     saved_seconds: float | None = None
+    skipped_bytes: int | None = None
     quarantined: str = ""
     outdated: tuple[str, ...] | None = None
 

@@ -20,7 +20,7 @@ from airflow_lineage_provider.store.ids import is_possible
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from airflow_lineage_provider.records.sketches import StoredSketch
+    from airflow_lineage_provider.records.sketches import SketchUses, StoredSketch
     from airflow_lineage_provider.store import Store
 
 
@@ -41,11 +41,11 @@ def sketch_in_detail(store: Store, sketch_id: str, *, check: bool, spark: SparkS
     found = store.sketch(sketch_id) if is_possible(sketch_id) else None
     if found is None:
         raise no_sketch(sketch_id)
-    stored, runs = found
+    stored, uses, runs = found
     sketch, partition = Sketch.from_bytes(stored.content), kept_cuts.from_bytes(stored.cuts)
     if sketch.count != partition.count:
         raise SketchDamaged(f"sketch {sketch_id} and its cuts do not belong together")
-    kept = _kept(stored, len(runs), saved_each(store.measured_runs(stored.template)))
+    kept = _kept(stored, uses, saved_each(store.measured_runs(stored.template)))
     kept = _checked(kept, {kept.run_id: _outdated(store, kept.run_id, spark)}) if check else kept
     values = tuple((_text(least), _text(below)) for least, below in values_of(partition, sketch.fragments))
     null, nan = partition.null_fragment in sketch.fragments, partition.nan_fragment in sketch.fragments
@@ -61,7 +61,7 @@ def _text(value: Any) -> str | None:
     return None if value is None else str(value)
 
 
-def _kept(one: StoredSketch, uses: int, saved: float | None) -> KeptSketch:
+def _kept(one: StoredSketch, uses: SketchUses, saved: float | None) -> KeptSketch:
     """The sketch, of a template whose uses save so many seconds each."""
     try:
         sketch = Sketch.from_bytes(one.content)
@@ -70,9 +70,9 @@ def _kept(one: StoredSketch, uses: int, saved: float | None) -> KeptSketch:
         fragments = count = 0
     return KeptSketch(
         id=one.id, pipeline=one.pipeline, run_id=one.run_id, table=one.table, column=one.column, template=one.template,
-        constants=one.binding, fragments=fragments, count=count, rows=one.rows, total=one.total, bytes=len(one.content), uses=uses,
+        constants=one.binding, fragments=fragments, count=count, rows=one.rows, total=one.total, bytes=len(one.content), uses=uses.runs,
         proof=one.proof, created=one.created, kind=one.kind or "", proof_ms=one.proof_ms, source_bytes=one.bytes,
-        saved_seconds=None if saved is None else saved * uses, quarantined=one.quarantined or "",
+        saved_seconds=None if saved is None else saved * uses.runs, skipped_bytes=uses.skipped, quarantined=one.quarantined or "",
     )  # fmt: skip
 
 

@@ -20,10 +20,11 @@ from airflow_lineage_provider.errors import SketchError, SparkRequired
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee, weakest
 from airflow_lineage_provider.records.sketches import SketchUse, StoredSketch
-from airflow_lineage_provider.records.versions import FilesVersion, SourceVersion
 from airflow_lineage_provider.rewrite.unique_names import unique_names
+from airflow_lineage_provider.running.asked_sketches import bytes_in, bytes_of
 from airflow_lineage_provider.running.carried_sketches import known_cuts
-from airflow_lineage_provider.sketches.files import FILE_PATH, sketched_attribute
+from airflow_lineage_provider.sketches import kept_cuts
+from airflow_lineage_provider.sketches.files import FILE_PATH, files_in, sketched_attribute
 from airflow_lineage_provider.sketches.numbering import numbering
 from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.policy import share_read
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.deriving.derivation import Derivation
     from airflow_lineage_provider.deriving.links import Numbers
+    from airflow_lineage_provider.records.versions import SourceVersion
     from airflow_lineage_provider.running.asked_sketches import Sketching
     from airflow_lineage_provider.running.carried_sketches import CarriedWithRun
     from airflow_lineage_provider.sketches.choice import ChosenColumn
@@ -91,7 +93,7 @@ def sketched(run: AskedRun, wanted: Sketching, most: int, with_run: CarriedWithR
     problems = {leaf: one for leaf, one in (refused | found).items() if isinstance(one, str) and one}
     made = [one for one in found.values() if isinstance(one, StoredSketch)]
     told = [*wanted.uses, *(_unused(wanted.capture[leaf], problem) for leaf, problem in problems.items())]
-    told += [_captured(one, wanted.because, finding.how.get(one.leaf, "")) for one in made]
+    told += [_captured(one, run.recorded.sources[one.leaf].version, wanted.because, finding.how.get(one.leaf, "")) for one in made]
     # A result of another size may have sketches: what this one has tells nothing of them.
     share = _share(run, made) if columns else None
     return Sketched(made, tuple(sorted(told, key=lambda use: use.leaf)), share)
@@ -116,22 +118,20 @@ def _share(run: AskedRun, made: Sequence[StoredSketch]) -> float:
     """Which part of the bytes of its sources a run through the sketches reads."""
     parts = {one.leaf: one.rows / max(1, one.total) for one in made}
     versions = {leaf: source.version for leaf, source in run.recorded.sources.items()}
-    return share_read([(parts.get(leaf, 1.0), _bytes_of(one)) for leaf, one in versions.items()])
-
-
-def _bytes_of(version: SourceVersion) -> int | None:
-    return version.bytes if isinstance(version, FilesVersion) else None
+    return share_read([(parts.get(leaf, 1.0), bytes_of(one)) for leaf, one in versions.items()])
 
 
 def _unused(column: ChosenColumn, because: str) -> SketchUse:
     return SketchUse(leaf=column.safe.leaf, table=column.safe.table, column=column.safe.column, state="unused", because=because)
 
 
-def _captured(one: StoredSketch, decided: str, how: str) -> SketchUse:
+def _captured(one: StoredSketch, version: SourceVersion, decided: str, how: str) -> SketchUse:
     sketch, because = Sketch.from_bytes(one.content), "; ".join(filter(None, (one.proof, how, decided)))
+    files = files_in(kept_cuts.from_bytes(one.cuts), sketch.fragments) if one.column == FILE_PATH else None
     return SketchUse(
         leaf=one.leaf, table=one.table, column=one.column, state="captured", sketch=one.id, run_id=one.run_id, because=because,
         fragments=len(sketch.fragments), count=sketch.count, rows=one.rows, total=one.total,
+        bytes=bytes_in(version, one.rows, one.total, files), total_bytes=one.bytes,
     )  # fmt: skip
 
 
@@ -265,7 +265,7 @@ class _Made:
             binding=wanted.instance.binding, leaf=self.leaf, table=safe.table, column=self.name, versions=wanted.versions,
             content=sketch.to_bytes(), cuts=cuts.to_bytes(), rows=sum(counted[number] for number in inside), total=sum(counted),
             proof=wanted.capture[self.leaf].proof,
-            kind=kind, proof_ms=safe.ms or None, bytes=_bytes_of(run.recorded.sources[self.leaf].version),
+            kind=kind, proof_ms=safe.ms or None, bytes=bytes_of(run.recorded.sources[self.leaf].version),
         )  # fmt: skip
 
     def _cuts(self) -> KeptCuts:

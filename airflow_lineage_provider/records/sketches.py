@@ -19,6 +19,8 @@ class SketchUse:
     :ivar fragments, count: the fragments that are in the sketch, and how many there are.
     :ivar rows, total: the rows that are in them, and how many the source has. Where it was appended to since the sketch was captured, new
         rows that are read are counted, too.
+    :ivar bytes, total_bytes: the bytes of the source's files, and those that the rows are in: of a sketch of files those of the files, else
+        the share that the rows are of all. None where the source is not files.
     :ivar new_files: how many files came since, whose rows are all read.
     """
 
@@ -33,12 +35,22 @@ class SketchUse:
     count: int = 0
     rows: int | None = None
     total: int | None = None
+    bytes: int | None = None
+    total_bytes: int | None = None
     new_files: int = 0
 
     @property
     def of(self) -> str:
         """How many of the fragments are in the sketch (``41 of 10,000 fragments``); empty where there is no sketch."""
         return f"{self.fragments:,} of {self.count:,} fragments" if self.count else ""
+
+
+@dataclass(frozen=True)
+class SketchUses:
+    """How many ``runs`` have read through a sketch, and how many bytes of its source they have ``skipped`` in all, None where not known."""
+
+    runs: int
+    skipped: int | None
 
 
 @dataclass(frozen=True, kw_only=True)

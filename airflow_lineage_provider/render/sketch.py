@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
-from airflow_lineage_provider.answers.values import count, visible
+from airflow_lineage_provider.answers.values import bytes_text, count, visible
 from airflow_lineage_provider.typed_json import written
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ def _lines(found: SketchInDetail) -> Iterator[tuple[str, str]]:
     yield "read by", ", ".join(found.runs[:_MOST]) + more if found.runs else "no run yet"
     if one.saved_seconds is not None:
         yield "saved", f"{one.saved_seconds:.1f} s in all"
+    if one.skipped_bytes is not None:
+        yield "skipped", f"{bytes_text(one.skipped_bytes)} in all"
     for text in one.outdated or ():
         yield "outdated", visible(text)
     for least, below in found.values[:_MOST]:

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from airflow_lineage_provider.errors import PlanError
 from airflow_lineage_provider.records.sketches import SketchUse
+from airflow_lineage_provider.records.versions import FilesVersion, SourceVersion
 from airflow_lineage_provider.sketches.choice import ChosenColumn
 from airflow_lineage_provider.sketches.files import FILE_PATH
 from airflow_lineage_provider.sketches.statistics import Bounds
@@ -121,6 +123,22 @@ def _column_of(one: RecordedSource, on: SketchOn) -> str:
 def unused(one: RecordedSource, because: str, column: str = "") -> SketchUse:
     """That a source is not read through a sketch, and why."""
     return SketchUse(leaf=one.source.leaf, table=one.source.relation.name, column=column, state="unused", because=because)
+
+
+def bytes_of(version: SourceVersion) -> int | None:
+    """The bytes of a source's files; None where it is not files."""
+    return version.bytes if isinstance(version, FilesVersion) else None
+
+
+def bytes_in(version: SourceVersion, rows: int, total: int, files: tuple[str, ...] | None = None) -> int | None:
+    """The bytes that so many rows of a source are in: those of ``files``, as Spark names them, where these are read and the size of each is
+    recorded; else the share that the rows are of all."""
+    sizes = version.files or {} if isinstance(version, FilesVersion) else {}
+    named = None if files is None else [unquote(file) for file in files]
+    if named is not None and all(file in sizes for file in named):
+        return sum(sizes[file][0] for file in named)
+    whole = bytes_of(version)
+    return None if whole is None else round(whole * rows / max(1, total))
 
 
 def primary_keys(recorded: RecordedPlan) -> dict[int, tuple[str, ...]]:

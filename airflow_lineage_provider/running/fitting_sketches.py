@@ -19,7 +19,7 @@ from airflow_lineage_provider.errors import EnvironmentProblem, LineageError, Sk
 from airflow_lineage_provider.plan.digest import digest_of
 from airflow_lineage_provider.records.sketches import SketchUse, StoredSketch
 from airflow_lineage_provider.running.appended_source import AppendedRead, AppendedSource, added_files
-from airflow_lineage_provider.running.asked_sketches import Asked, Sketching, unused
+from airflow_lineage_provider.running.asked_sketches import Asked, Sketching, bytes_in, bytes_of, unused
 from airflow_lineage_provider.sketches import kept_cuts
 from airflow_lineage_provider.sketches.appends import AppendRule, append_rule
 from airflow_lineage_provider.sketches.choice import why_not
@@ -212,7 +212,7 @@ class _Fitting:
         except SketchError as problem:
             return _unreadable(source, stored, problem)
         told = f"sketch of run {stored.run_id}, {of}: {stored.rows:,} of {stored.total:,} rows"
-        return _Fit(_used(source, stored, told, len(sketch.fragments), sketch.count, stored.rows, stored.total), found)
+        return _Fit(_used(source, stored, told, len(sketch.fragments), sketch.count, stored.rows, stored.total, _files_of(found)), found)
 
     # --- of a version from before an append ----------------------------------------------------------------------------
 
@@ -298,10 +298,18 @@ def _unreadable(source: RecordedSource, stored: StoredSketch, problem: SketchErr
     return _Fit(unused(source, f"sketch {stored.id} cannot be read: {problem}", stored.column))
 
 
-def _used(source: RecordedSource, stored: StoredSketch, told: str, fragments: int, count: int, rows: int, total: int) -> SketchUse:
+def _files_of(read: Selection | None) -> tuple[str, ...] | None:
+    return None if read is None else read.files
+
+
+def _used(
+    source: RecordedSource, stored: StoredSketch, told: str, fragments: int, count: int, rows: int, total: int,
+    files: tuple[str, ...] | None,
+) -> SketchUse:  # fmt: skip
     return SketchUse(
         leaf=stored.leaf, table=source.source.relation.name, column=stored.column, state="used", because=told, sketch=stored.id,
         run_id=stored.run_id, fragments=fragments, count=count, rows=rows, total=total,
+        bytes=bytes_in(source.version, rows, total, files), total_bytes=bytes_of(source.version),
     )  # fmt: skip
 
 
@@ -311,4 +319,6 @@ def _used_with_new(
     old, before = found.rows - found.new, found.total - found.new
     came = f"{files:,} {'files' if files > 1 else 'file'} with {found.new:,} rows"
     told = f"sketch of run {stored.run_id}, from before {came} came, which are read, and {old:,} of {before:,} others; {rule.because}"
-    return replace(_used(source, stored, told, found.fragments, count, found.rows, found.total), new_files=files)
+    read = _files_of(found.selection)
+    whole = None if read is None else (*read, *found.in_full)
+    return replace(_used(source, stored, told, found.fragments, count, found.rows, found.total, whole), new_files=files)

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from airflow_lineage_provider.errors import LineageError, RunNotComplete, SketchError
-from airflow_lineage_provider.records.sketches import SketchUse, StoredSketch
+from airflow_lineage_provider.records.sketches import SketchUse, SketchUses, StoredSketch
 from airflow_lineage_provider.sketches.sketch import Sketch
 from airflow_lineage_provider.store import catalog, schema
 from airflow_lineage_provider.typed_json import read, written
@@ -155,11 +155,12 @@ def of_run(connection: sa.Connection, run_id: str) -> list[StoredSketch]:
     return _found(connection, sa.and_(_sketches.c.run_id == run_id, _IN_USE))
 
 
-def of_id(connection: sa.Connection, sketch_id: str) -> tuple[StoredSketch, list[str]] | None:
-    """One sketch, and the runs that have read through it, the newest first; None where there is none, or its row is damaged."""
+def of_id(connection: sa.Connection, sketch_id: str) -> tuple[StoredSketch, SketchUses, list[str]] | None:
+    """One sketch, and what runs had of it: those that have read through it, the newest first; None where there is none, or its row is
+    damaged."""
     found = _found(connection, _sketches.c.id == sketch_id)
     runs = connection.execute(sa.select(_uses.c.run_id).where(_uses.c.sketch_id == sketch_id).order_by(_uses.c.run_id.desc()))
-    return (found[0], list(runs.scalars())) if found else None
+    return (found[0], _uses_of(connection, [sketch_id])[sketch_id], list(runs.scalars())) if found else None
 
 
 def cuts_of(connection: sa.Connection, table: str, column: str, version: str) -> list[bytes]:
@@ -188,14 +189,18 @@ def _read(row: Any) -> StoredSketch | None:
         return None
 
 
-def listed(connection: sa.Connection, pipeline: str | None, limit: int) -> list[tuple[StoredSketch, int]]:
-    """The newest sketches, of one pipeline where one is named, each with the number of runs that have used it."""
+def listed(connection: sa.Connection, pipeline: str | None, limit: int) -> list[tuple[StoredSketch, SketchUses]]:
+    """The newest sketches, of one pipeline where one is named, each with what runs had of it."""
     condition = sa.true() if pipeline is None else _sketches.c.pipeline == pipeline
     found = _found(connection, condition, limit)
-    ids = [one.id for one in found]
-    query = sa.select(_uses.c.sketch_id, sa.func.count()).where(_uses.c.sketch_id.in_(ids)).group_by(_uses.c.sketch_id)
-    uses: dict[str, int] = {row[0]: row[1] for row in connection.execute(query)}
-    return [(one, uses.get(one.id, 0)) for one in found]
+    uses = _uses_of(connection, [one.id for one in found])
+    return [(one, uses[one.id]) for one in found]
+
+
+def _uses_of(connection: sa.Connection, ids: Sequence[str]) -> dict[str, SketchUses]:
+    skipped = sa.cast(sa.func.sum(_uses.c.total_bytes - _uses.c.bytes), sa.BigInteger)
+    query = sa.select(_uses.c.sketch_id, sa.func.count(), skipped).where(_uses.c.sketch_id.in_(ids)).group_by(_uses.c.sketch_id)
+    return dict.fromkeys(ids, SketchUses(0, None)) | {row[0]: SketchUses(row[1], row[2]) for row in connection.execute(query)}
 
 
 def note_uses(connection: sa.Connection, run_id: str, sketches: Iterable[str]) -> list[str]:
@@ -214,7 +219,8 @@ def note_read(connection: sa.Connection, run_id: str, uses: Sequence[SketchUse],
     """What a complete run has read through its sketches."""
     for one in uses:
         here = (_uses.c.run_id == run_id, _uses.c.sketch_id == one.sketch)
-        connection.execute(_uses.update().where(*here).values(rows=one.rows, total=one.total, seconds=seconds))
+        counted = {name: getattr(one, name) for name in ("rows", "total", "bytes", "total_bytes")}
+        connection.execute(_uses.update().where(*here).values(**counted, seconds=seconds))
 
 
 def set_aside(connection: sa.Connection, sketches: Sequence[str], because: str) -> int:

@@ -11,7 +11,7 @@ from airflow_lineage_provider.errors import RecordDamaged, StoreError
 from airflow_lineage_provider.store.sqltext import CATALOG_SCHEMA
 from airflow_lineage_provider.store.textescape import escape, unescape
 
-HEAD = "0022"
+HEAD = "0023"
 VERSION_TABLE = "schema_version"
 STATUSES = ("running", "complete", "incomplete", "failed", "dropped")
 
@@ -323,9 +323,11 @@ sketch_uses = sa.Table(
     sa.Column("rows", sa.BigInteger),
     sa.Column("total", sa.BigInteger),
     sa.Column("seconds", sa.Double),
+    sa.Column("bytes", sa.BigInteger),
+    sa.Column("total_bytes", sa.BigInteger),
     sa.Index("sketch_uses_run", "run_id"),
 )
-"""Which runs read a source through which sketch: so many rows of so many, in a run that took so many seconds."""
+"""Which runs read a source through which sketch: so many rows, and bytes, of so many, in a run that took so many seconds."""
 
 sketch_runs = sa.Table(
     "sketch_runs",

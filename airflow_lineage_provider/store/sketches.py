@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from airflow_lineage_provider.records.sketches import SketchUse, StoredSketch
+from airflow_lineage_provider.records.sketches import SketchUse, SketchUses, StoredSketch
 from airflow_lineage_provider.sketches.policy import MeasuredRun
 from airflow_lineage_provider.sketches.template import Instance
 from airflow_lineage_provider.store import kept_sketches, sketch_runs
@@ -36,8 +36,9 @@ class Sketches(OpenStore):
         with self._transaction(f"finding the sketches of run {run_id}") as connection:
             return kept_sketches.of_run(connection, run_id)
 
-    def sketch(self, sketch_id: str) -> tuple[StoredSketch, list[str]] | None:
-        """One sketch, and the runs that have read through it, the newest first; None where there is none that can be read."""
+    def sketch(self, sketch_id: str) -> tuple[StoredSketch, SketchUses, list[str]] | None:
+        """One sketch, and what runs had of it: those that have read through it, the newest first; None where there is none that can be
+        read."""
         with self._transaction(f"reading sketch {sketch_id}") as connection:
             return kept_sketches.of_id(connection, sketch_id)
 
@@ -51,8 +52,8 @@ class Sketches(OpenStore):
         with self._transaction(f"finding what run {run_id} is an instance of") as connection:
             return sketch_runs.instance_of(connection, run_id)
 
-    def list_sketches(self, pipeline: str | None, limit: int) -> list[tuple[StoredSketch, int]]:
-        """The newest sketches, of one pipeline where one is named, each with the number of runs that have used it."""
+    def list_sketches(self, pipeline: str | None, limit: int) -> list[tuple[StoredSketch, SketchUses]]:
+        """The newest sketches, of one pipeline where one is named, each with what runs had of it."""
         with self._transaction("listing sketches") as connection:
             return kept_sketches.listed(connection, pipeline, limit)
 

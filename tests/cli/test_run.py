@@ -71,7 +71,7 @@ def test_it_is_not_captured_and_captured_so(calls: list[tuple[Any, ...]], capfd:
 
 USED = SketchUse(
     leaf=0, table="orders", column="o_orderkey", state="used", because="sketch of run run-0", sketch="s", run_id="run-0", fragments=41,
-    count=10_000, rows=6150, total=1_500_000,
+    count=10_000, rows=6150, total=1_500_000, bytes=1_300, total_bytes=317_000,
 )  # fmt: skip
 
 
@@ -86,10 +86,10 @@ def test_sketches_are_handed_on_and_shown(
     assert {name: run[2][name] for name in ("sketches", "sketch_on", "verify_sketches")} == {
         "sketches": "eager", "sketch_on": {"orders": "o_orderkey"}, "verify_sketches": True,
     }  # fmt: skip
-    assert re.search(r"used +6,150 of 1,500,000", capfd.readouterr().out)
+    assert re.search(r"used +6,150 of 1,500,000 +1.3 kB of 310 kB", capfd.readouterr().out)
     assert main([*command, "--json"]) == 0
     (told,) = json.loads(capfd.readouterr().out)["sketches"]
-    assert (told["state"], told["rows"], told["total"]) == ("used", 6150, 1_500_000)
+    assert [told[name] for name in ("state", "rows", "total", "bytes", "total_bytes")] == ["used", 6150, 1_500_000, 1_300, 317_000]
     with pytest.raises(SystemExit):
         main(["run", "best.sql", "--sketches", "always"])
     assert "invalid choice: 'always'" in capfd.readouterr().err

@@ -100,10 +100,12 @@ def test_what_uses_have_saved_is_known_of_some(lineage: Lineage) -> None:
     assert one.proof_ms is not None
     assert one.source_bytes
     lineage.run(TOP, name="saving", params=params, sketches="capture")
-    for _ in range(2):
-        lineage.run(TOP, name="saving", params=params, sketches="use")
+    reads = [lineage.run(TOP, name="saving", params=params, sketches="use").sketches[0] for _ in range(2)]
     (used,) = [each for each in lineage.sketches("saving") if each.uses]
     assert isinstance(used.saved_seconds, float)
+    of_all = [(each.rows, each.total, each.bytes, each.total_bytes) for each in reads]
+    assert of_all == [(used.rows, used.total, round(one.source_bytes * used.rows / used.total), one.source_bytes)] * 2
+    assert used.skipped_bytes == 2 * (one.source_bytes - (reads[0].bytes or 0)) > 0
 
 
 @pytest.mark.parametrize(("damage", "least"), [("content", 231), ("cuts", 232), ("binding", 233), ("newer", 234)])

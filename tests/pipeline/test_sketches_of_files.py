@@ -68,7 +68,10 @@ def test_files_that_have_nothing_are_skipped(spark: SparkSession, lineage: Linea
     assert fragments(lineage, run) == found
     plain = lineage.run(LARGE, name="plain")
     through = lineage.run(LARGE, name="large", sketches="use", verify_sketches=True)
-    assert [(one.state, one.rows) for one in through.sketches] == [("used", 2 * ROWS)]
+    sizes = {at: file.stat().st_size for at, file in enumerate(sorted(events.glob("*.parquet"), key=lambda file: file.stat().st_mtime_ns))}
+    of_all = (sizes[1] + sizes[4], sum(sizes.values()))
+    assert (use.bytes, use.total_bytes) == of_all, "files are read whole, or not at all"
+    assert [(one.state, one.rows, one.bytes, one.total_bytes) for one in through.sketches] == [("used", 2 * ROWS, *of_all)]
     assert bag(through.result) == bag(plain.result)
     keys = [{str(row) for row in one.backward("true")["events"].keys.to_pylist()} for one in (plain, through)]  # type: ignore[union-attr]
     assert keys[0] == keys[1]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from airflow_lineage_provider.errors import RunNotComplete
-from airflow_lineage_provider.records.sketches import SketchUse, StoredSketch
+from airflow_lineage_provider.records.sketches import SketchUse, SketchUses, StoredSketch
 from airflow_lineage_provider.sketches import kept_cuts
 from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.policy import MeasuredRun
@@ -105,12 +105,18 @@ def test_one_that_a_run_has_read_through_stays(store: Store, complete: Complete,
     assert kept(store, template) == [(first, 0), (first, 1), (second, 0), (second, 1)]
     with store._transaction("a test") as connection:
         use = connection.execute(sketch_uses.select().where(sketch_uses.c.run_id == reader)).mappings().one()
-    assert (use["rows"], use["total"], use["seconds"]) == (3, 9, 1.5)
+    assert [use[name] for name in ("rows", "total", "bytes", "total_bytes", "seconds")] == [3, 9, 300, 900, 1.5]
+    with store._transaction("a test") as connection:  # a use of an earlier release
+        connection.execute(sketch_uses.insert().values(run_id=second, sketch_id=one.id, rows=3, total=9, seconds=1.5))
+    found = {each.id: uses for each, uses in store.list_sketches("p", 1000)}
+    assert found[one.id] == SketchUses(2, 600)
+    assert store.sketch(one.id)[1:] == (SketchUses(2, 600), [second, reader])  # type: ignore[index]
 
 
 def note(store: Store, template: str, reader: str, *read: StoredSketch) -> None:
-    """That a run has read through sketches, 3 of 9 rows of each source, in 1.5 seconds."""
-    uses = [SketchUse(leaf=one.leaf, table=one.table, state="used", because="", sketch=one.id, rows=3, total=9) for one in read]
+    """That a run has read through sketches, 3 of 9 rows, and 300 of 900 bytes, of each source, in 1.5 seconds."""
+    counted: dict[str, Any] = {"rows": 3, "total": 9, "bytes": 300, "total_bytes": 900}
+    uses = [SketchUse(leaf=one.leaf, table=one.table, state="used", because="", sketch=one.id, **counted) for one in read]
     run = MeasuredRun(run_id=reader, binding=read[0].binding, versions=read[0].versions, seconds=1.5, through=True)
     store.note_sketch_run(template, run, uses)
 

@@ -78,7 +78,7 @@ def _outside(run: AskedRun, use: SketchUse, rows: pa.Table) -> npt.NDArray[np.bo
     found = run.store.sketch(use.sketch)
     if found is None or use.new_files or use.column not in rows.column_names:
         return nothing
-    stored, _ = found
+    stored = found[0]
     try:
         sketch, partition = Sketch.from_bytes(stored.content), kept_cuts.from_bytes(stored.cuts)
         fragments = [partition.fragment_of(value) for value in rows.column(use.column).to_pylist()]
