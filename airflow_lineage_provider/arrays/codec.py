@@ -17,8 +17,8 @@ from airflow_lineage_provider.arrays.given import check_shape, is_shape
 from airflow_lineage_provider.arrays.grouping import Ints
 from airflow_lineage_provider.arrays.plain import FEW
 from airflow_lineage_provider.arrays.relation import INPUTS, OUTPUTS, Relation
-from airflow_lineage_provider.arrays.sealed import Seal
-from airflow_lineage_provider.arrays.unread import Unread, damaged
+from airflow_lineage_provider.arrays.sealed import Seal, damaged
+from airflow_lineage_provider.arrays.unread import Unread
 from airflow_lineage_provider.arrays.whole_numbers import Source, number
 from airflow_lineage_provider.errors import InvalidArray, InvalidRelation, RelationDamaged, TooManyCells
 from airflow_lineage_provider.settings import cell_limit

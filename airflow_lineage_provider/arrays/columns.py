@@ -10,6 +10,7 @@ import sys
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -109,6 +110,22 @@ class Packed:
         found = _unpacked(self.data, self.kind, self.width, self.rows)
         return found.view(np.int64) if found.itemsize == 8 else found
 
+    @cached_property
+    def kept(self) -> npt.NDArray[np.integer]:
+        """`narrow`, read once, of which several questions want parts."""
+        return self.narrow()
+
+    def at(self, rows: Ints) -> npt.NDArray[np.integer]:
+        """The numbers of some rows, (n,).
+
+        :raises RelationDamaged: these bytes are not so many numbers.
+        """
+        return self.kept.take(rows)
+
+    def between(self, first: int, end: int) -> npt.NDArray[np.integer]:
+        """The same of consecutive rows; not to be written to."""
+        return self.kept[first:end]
+
     def is_within(self, most: int) -> bool:
         """Whether none can be of a larger size, by the bits that they have."""
         return not self.kind & _DIFFERENCES and -most <= self.least and self.least + 2**self.width <= most + 1
@@ -157,6 +174,14 @@ class Counted:
     def listed(self) -> list[int]:
         """The same in plain numbers."""
         return [int(one) for one in self.numbers()]
+
+    def at(self, rows: Ints) -> Ints:
+        """The numbers of some rows, (n,)."""
+        return np.asarray(self.first + rows // self.repeat % self.side)
+
+    def between(self, first: int, end: int) -> Ints:
+        """The same of consecutive rows."""
+        return self.at(np.arange(first, end, dtype=np.int64))
 
     def is_within(self, most: int) -> bool:
         """Whether none is of a larger size."""

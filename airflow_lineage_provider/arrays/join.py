@@ -18,7 +18,7 @@ from airflow_lineage_provider.arrays.side import Side
 
 _AT_ONCE = 2**21
 """How many candidates are looked at together."""
-_NUMBERED = 1024
+NUMBERED = 1024
 """So few cells are looked up one by one."""
 _FEW, _SCANNED = 64, 2**14
 """So few candidates are looked at without an index, where there is one and where there is none."""
@@ -40,16 +40,25 @@ def backward(relation: Relation, boxes: Boxes) -> Boxes:
 def are_numbered(relation: Relation, cells: int) -> bool:
     """Whether so few output cells are asked about, of a relation that is known to have a row for each in their order, that their numbers
     are those of the rows: then nobody looks for these."""
-    is_whole = vars(relation).get("is_whole", False)
-    return (
-        is_whole and cells <= _NUMBERED and len(relation) > _NUMBERED and relation.pairs is not None and relation.pairs[0].outputs is None
-    )
+    if not vars(relation).get("is_whole", False) or cells > NUMBERED or len(relation) <= NUMBERED:
+        return False
+    return are_in_order(relation) or (relation.pairs is not None and relation.pairs[0].outputs is None)
+
+
+def are_in_order(relation: Relation) -> bool:
+    """Whether it has many rows that have yet to be read, and only those of the cells that are asked about need be."""
+    return len(relation) > NUMBERED and "pairs" not in vars(relation) and relation.in_order is not None
 
 
 def _looked_up(relation: Relation, boxes: Boxes) -> Boxes:
-    assert relation.pairs is not None
-    cells = relation.pairs[0].inputs.take(flat(cells_of(boxes.lo, boxes.hi)[0], relation.out_shape))
-    found = np.array(np.unravel_index(cells, relation.in_shape), dtype=np.int64).reshape(len(relation.in_shape), len(cells))
+    cells = flat(cells_of(boxes.lo, boxes.hi)[0], relation.out_shape)
+    if are_in_order(relation):
+        assert relation.in_order is not None
+        found = relation.in_order.positions(cells)
+    else:
+        assert relation.pairs is not None
+        behind = relation.pairs[0].inputs.take(cells)
+        found = np.array(np.unravel_index(behind, relation.in_shape), dtype=np.int64).reshape(len(relation.in_shape), len(cells))
     return Boxes(found, found)
 
 

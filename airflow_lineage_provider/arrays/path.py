@@ -17,6 +17,10 @@ from airflow_lineage_provider.arrays.side import Side
 
 _DENSE_RANK = 8
 """A bitmap's prefix sums are read at 2 ** rank corners for each row."""
+_BLOCKS = 4
+"""For each of so few boxes rows are looked at anew."""
+_SMALL = 2**21
+"""So few cells of two arrays are gone through as quickly as some hundred points."""
 
 
 class Step(NamedTuple):
@@ -60,10 +64,13 @@ def is_dense(step: Step, region: Region) -> bool:
         return False
     if relation.is_identity:
         return region.bits is not None
+    shapes = (relation.in_shape, relation.out_shape)
+    cells = sum(map(math.prod, shapes))
+    if cells <= DENSE_CELLS and _are_blocks(step, region) and (not step.backward or _is_painted(region, cells)):
+        return True
     if step.backward and not region.unread and join.are_numbered(relation, region.cells_at_most):
         return False
-    shapes = (relation.in_shape, relation.out_shape)
-    if sum(map(math.prod, shapes)) > DENSE_CELLS or max(map(len, shapes)) > _DENSE_RANK:
+    if cells > DENSE_CELLS or max(map(len, shapes)) > _DENSE_RANK:
         return False
     size = region.size if region.at_hand is None else len(region.at_hand)
     if len(relation) == 1 and size <= 1:
@@ -134,8 +141,21 @@ def follow(
 def _by_bitmaps(step: Step, region: Region) -> Region:
     if step.relation.is_identity:
         return region
+    if _are_blocks(step, region):
+        assert step.relation.in_order is not None
+        return step.relation.in_order.reached(region.plain or (), is_backward=step.backward)
     way = dense.backward if step.backward else dense.forward
     return Region(_reached(step), bits=way(step.relation, region.mask))
+
+
+def _are_blocks(step: Step, region: Region) -> bool:
+    """Whether the cells are in so few boxes that only the rows of these are read, of a relation that has them in order."""
+    return join.are_in_order(step.relation) and region.plain is not None and len(region.plain) <= _BLOCKS
+
+
+def _is_painted(region: Region, cells: int) -> bool:
+    """Whether what is behind a block is a bitmap rather than points, which cost each hop further on more than one of so many cells."""
+    return region.cells_at_most > (FEW_TO_TELL_APART if cells <= _SMALL else join.NUMBERED)
 
 
 def _by_boxes(step: Step, region: Region, merge: bool) -> Region:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,9 @@ from airflow_lineage_provider.arrays.plain import Row, rows_of
 from airflow_lineage_provider.arrays.side import Side
 from airflow_lineage_provider.errors import TooManyCells
 from airflow_lineage_provider.settings import cell_limit
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.arrays.in_order import InOrder
 
 Moves = npt.NDArray[np.int8]
 
@@ -71,6 +74,9 @@ class Columns(Protocol):
 
     def pairs(self, relation: Relation) -> tuple[Pairs, ...] | None:
         """All pairs in numbers of cells, where the columns tell before they are read that there are not many."""
+
+    def in_order(self, relation: Relation) -> InOrder | None:
+        """The rows, where the columns tell before they are read that they are all output cells in their order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,6 +231,11 @@ class Relation:
         """Whether they are had sooner out of columns that have yet to be read than these are."""
         columns: Columns | None = vars(self).get("unread")
         return columns is not None and columns.are_lines and not any(name in vars(self) for name in INPUTS)
+
+    @cached_property
+    def in_order(self) -> InOrder | None:
+        """Its rows, where the columns have yet to be read, and tell that these are all output cells in their order."""
+        return self.unread.in_order(self) if self.has_told_pairs else None
 
     @cached_property
     def has_shared(self) -> bool:

@@ -51,3 +51,13 @@ class Seal:
     def version_of(self, data: bytes) -> int:
         """The version that these bytes are of, which `taken_off` has checked."""
         return data[len(self.magic)]
+
+
+def damaged(problem: Exception, where: str) -> RelationDamaged:
+    """The error that says what is wrong with the bytes of a relation.
+
+    :param where: which relation; empty where that is not known.
+    """
+    text = str(problem) if isinstance(problem, RelationDamaged) else f"these bytes are no relation between two arrays: {problem}"
+    kind = type(problem) if isinstance(problem, RelationDamaged) else RelationDamaged
+    return kind(f"{where} cannot be read: {text}" if where else text)

@@ -18,9 +18,11 @@ from airflow_lineage_provider.arrays.boxes import Boxes, Shape
 from airflow_lineage_provider.arrays.checks import check_inputs, check_outputs
 from airflow_lineage_provider.arrays.columns import Column, Counted, Packed
 from airflow_lineage_provider.arrays.grouping import Ints
+from airflow_lineage_provider.arrays.in_order import InOrder
 from airflow_lineage_provider.arrays.pairs import Pairs
 from airflow_lineage_provider.arrays.plain import Row
 from airflow_lineage_provider.arrays.relation import INPUTS, OUTPUTS, Motion, Relation
+from airflow_lineage_provider.arrays.sealed import damaged
 from airflow_lineage_provider.arrays.unread_pairs import Lines
 from airflow_lineage_provider.errors import InvalidRelation, RelationDamaged
 
@@ -85,11 +87,19 @@ class Unread:
 
         :raises RelationDamaged: they are no relation's, or not readable.
         """
+        if (rows := relation.in_order) is not None:
+            return (Pairs(None, rows.inputs([0] * len(rows.out_shape), [side - 1 for side in rows.out_shape])),)
         lines = Lines.of(self.rows, self.outputs, self.inputs, (relation.out_shape, relation.in_shape))
         try:
             return lines.pairs(is_whole=vars(relation).get("is_whole", False))
         except (InvalidRelation, RelationDamaged) as problem:
             raise damaged(problem, self.where()) from problem
+
+    def in_order(self, relation: Relation) -> InOrder | None:
+        """Its rows, where it is known of the columns before they are read that they are all output cells in order, and move alike."""
+        if not vars(relation).get("is_whole", False) or not self.are_lines:
+            return None
+        return InOrder.of(self.inputs[::4], self.inputs[2::4], (relation.out_shape, relation.in_shape), self.where)
 
     def known(self, shape: Shape) -> dict[str, Any]:
         """What can be told of a relation without reading it, by name.
@@ -181,13 +191,3 @@ def _clipped(column: Packed | Counted) -> Ints:
 
 def _all_nought(columns: Sequence[Column]) -> bool:
     return all(isinstance(one, int) and not one for one in columns)
-
-
-def damaged(problem: Exception, where: str) -> RelationDamaged:
-    """The error that says what is wrong with the bytes of a relation.
-
-    :param where: which relation; empty where that is not known.
-    """
-    text = str(problem) if isinstance(problem, RelationDamaged) else f"these bytes are no relation between two arrays: {problem}"
-    kind = type(problem) if isinstance(problem, RelationDamaged) else RelationDamaged
-    return kind(f"{where} cannot be read: {text}" if where else text)

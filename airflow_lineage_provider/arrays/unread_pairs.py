@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airflow_lineage_provider.arrays.boxes import Shape
-from airflow_lineage_provider.arrays.columns import Column, Counted, Packed
+from airflow_lineage_provider.arrays.columns import Column, Packed
 from airflow_lineage_provider.arrays.given import MOST_AXES
 from airflow_lineage_provider.arrays.grouping import Bools, Ints, ranges
 from airflow_lineage_provider.arrays.pairs import MOST, Pairs, strides
@@ -50,8 +50,6 @@ class Lines:
         :raises InvalidRelation: there are cells that the arrays have not.
         :raises RelationDamaged: a column is not readable.
         """
-        if is_whole and (told := self._in_order()) is not None:
-            return (Pairs(None, told),)
         in_order = is_whole and not any(self.moves)
         begin = [0 if in_order else _read(one) for one in self.outputs]
         # Of eight bytes each, as they are added to others.
@@ -66,54 +64,6 @@ class Lines:
         inputs, steps = self._inputs(begin, further)
         first = Pairs(None if is_whole else self._numbers(begin, out_shape), self._numbers(inputs, in_shape))
         return (first, self._rest(first, further, lengths, steps)) if wide else (first,)
-
-    def _in_order(self) -> Ints | None:
-        """The numbers of the input cells where the rows are all output cells in their order, and along each axis either stand in a column
-        or go with one of the output's, as behind a sort: one pass over each column, and no other numbers of each row. None where they are
-        others, or where there are cells that the arrays have not.
-        """
-        out_shape, in_shape = self.shapes
-        numbers: Ints | None = None
-        steps = [0] * len(out_shape)
-        base = 0
-        for offset, moves, side, stride in zip(self.inputs, self.moves, in_shape, strides(in_shape), strict=True):
-            going = self._going(offset, moves)
-            if going is None:
-                return None
-            at, axis, sign = going
-            least, most = (at, at) if isinstance(at, int) else (int(at.min()), int(at.max()))
-            if axis is not None:
-                steps[axis] += sign * stride
-                least, most = sorted((least, least + sign * (out_shape[axis] - 1)))
-            if least < 0 or most >= side:
-                return None
-            if isinstance(at, int):
-                base += at * stride
-            else:
-                here = np.multiply(at, stride, dtype=np.int64)
-                numbers = here if numbers is None else numbers + here
-        found = np.zeros(out_shape, dtype=np.int64) if numbers is None else numbers.reshape(out_shape)
-        for axis, step in enumerate(steps):
-            if step:
-                found += (np.arange(out_shape[axis], dtype=np.int64) * step).reshape(-1, *(1,) * (len(out_shape) - axis - 1))
-        if base:
-            found += base
-        return found.reshape(-1)
-
-    def _going(self, offset: Column, moves: Column) -> tuple[Positions, int | None, int] | None:
-        """Of rows that are all output cells in their order the positions along an input axis: those of a column, or from a number on with
-        an output axis, ahead (1) or back (−1). None where neither is told."""
-        out_shape = self.shapes[0]
-        if isinstance(moves, int) and not moves:
-            if isinstance(offset, Counted):
-                of = ((axis, stride) for axis, stride in enumerate(strides(out_shape)) if out_shape[axis] == offset.side > 1)
-                along = next((axis for axis, stride in of if stride == offset.repeat), None)
-                if along is not None:
-                    return offset.first, along, 1
-            return _read(offset), None, 0
-        if isinstance(moves, int) and isinstance(offset, int) and abs(moves) <= len(out_shape):
-            return offset, abs(moves) - 1, 1 if moves > 0 else -1
-        return None
 
     def _inputs(self, begin: Sequence[Positions], further: Sequence[Positions]) -> tuple[list[Positions], Ints]:
         """The positions of the input cell of each row's first output cell, and how far its number goes with each further one."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from airflow_lineage_provider.arrays.grouping import Ints
 from airflow_lineage_provider.arrays.path import Step, follow
 from airflow_lineage_provider.arrays.region import Region
 from airflow_lineage_provider.arrays.relation import INPUTS
+from airflow_lineage_provider.arrays.unread import Unread
 from airflow_lineage_provider.arrays.unread_pairs import Lines
 from airflow_lineage_provider.errors import RelationDamaged
 
@@ -45,7 +48,15 @@ def sorted_along(axis: int, shape: Shape = SHAPE, *, flipped: int | None = None,
     return Relation(shape, tuple(side + beyond for side in shape), at, at.copy(), low, low.copy(), moves, moves.copy())
 
 
+def shuffled() -> Relation:
+    """Each cell from another one, a row for each."""
+    at = np.indices(SHAPE).reshape(2, -1)
+    low, still = at[:, np.random.default_rng(8).permutation(CELLS)], np.zeros((2, CELLS), dtype=np.int8)
+    return Relation(SHAPE, SHAPE, at, at.copy(), low, low.copy(), still, still.copy())
+
+
 RELATIONS = {
+    "shuffled": shuffled(),
     "sorted along the first axis": sorted_along(0),
     "sorted along the last axis": sorted_along(1),
     "sorted and flipped": sorted_along(1, (7, 20, 9), flipped=2),
@@ -89,14 +100,65 @@ def test_rows_that_move_alike_are_numbers_in_one_pass(monkeypatch: pytest.Monkey
     founds = [opened(encode(RELATIONS[name])) for name in sorts]
     assert all(vars(one)["is_whole"] for one in founds)
     with monkeypatch.context() as otherwise:
-        otherwise.setattr(Lines, "_in_order", lambda self: None)
+        otherwise.setattr(Unread, "in_order", lambda self, relation: None)
         row_by_row = [opened(encode(RELATIONS[name])).pairs for name in sorts]
-    monkeypatch.setattr(Lines, "_inputs", None)
+    monkeypatch.setattr(Lines, "pairs", None)
     for found, slow in zip(founds, row_by_row, strict=True):
         assert found.pairs is not None
         assert slow is not None
         assert found.pairs[0].outputs is None
         assert np.array_equal(found.pairs[0].inputs, slow[0].inputs)
+
+
+def in_order(draw: np.random.Generator) -> tuple[Relation, Ints]:
+    """A relation with a row for each output cell in C order, of some axes; and (m, n) the input cell behind each (the oracle)."""
+    shape = ((1300,), (36, 37), (7, 20, 9), (1, 1200))[draw.integers(4)]
+    at, sides, offsets, moves = np.indices(shape).reshape(len(shape), -1), [], [], []
+    for _ in range(draw.integers(1, 4)):
+        along = int(draw.integers(len(shape)))
+        here = at[along] if draw.random() < 0.3 else draw.integers(0, draw.choice([1, 3, 60]), at.shape[1])
+        move = int(draw.choice([0, 0, along + 1, -along - 1]))
+        here = here + int(draw.integers(0, 3)) + (shape[along] if move < 0 else 0)
+        offsets.append(here if draw.random() < 0.7 else np.full_like(here, here.max()))
+        moves.append(np.full(at.shape[1], move, dtype=np.int8))
+        sides.append(int((offsets[-1] + np.sign(move) * at[along]).max()) + int(draw.integers(1, 3)))
+    low, move_ = np.stack(offsets), np.stack(moves)
+    if math.prod(sides) > 10**5:
+        return in_order(draw)
+    relation = Relation(shape, tuple(sides), at, at.copy(), low, low.copy(), move_, move_.copy())
+    steps = np.stack([np.sign(one[0]) * at[max(abs(int(one[0])) - 1, 0)] for one in moves])
+    return relation, low + steps
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_in_order_are_asked_for_by_cells_and_by_boxes(seed: int) -> None:
+    """Which they are is worked out by numpy; asked are cells one by one, boxes of either side, and several boxes along a path."""
+    draw = np.random.default_rng(seed)
+    for _ in range(20):
+        relation, behind = in_order(draw)
+        found = opened(encode(relation)).in_order
+        assert found is not None
+        cells = draw.integers(0, len(relation), 9)
+        assert np.array_equal(found.positions(cells), behind[:, cells])
+        for backward, shape in ((True, relation.out_shape), (False, relation.in_shape)):
+            ends = np.sort(draw.integers(0, shape, (2, 3, len(shape))), axis=0)
+            region = Region(shape, parts=Boxes(ends[0].T, ends[1].T))
+            first, last = (one[0].tolist() for one in ends)
+            cut, own = tuple(slice(one, other + 1) for one, other in zip(first, last, strict=True)), np.arange(len(relation))
+            numbered = flat(behind, relation.in_shape)
+            if backward:
+                assert np.array_equal(found.inputs(first, last), numbered.reshape(shape)[cut].reshape(-1))
+                wanted = np.isin(np.arange(math.prod(relation.in_shape)), numbered[region.mask.reshape(-1)])
+            else:
+                met = np.zeros(relation.out_shape, dtype=np.bool_)
+                if (told := found.before(first, last)) is not None:
+                    met[tuple(slice(one, other + 1) for one, other in zip(*told[0], strict=True))] = told[1]
+                assert set(own[met.reshape(-1)]) == {
+                    row for row in own if all(a <= x <= b for a, x, b in zip(first, behind[:, row], last, strict=True))
+                }
+                wanted = region.mask.reshape(-1)[numbered]
+            asked, _ = follow([Step(opened(encode(relation)), backward)], ("", ""), region)
+            assert np.array_equal(asked.mask.reshape(-1), wanted)
 
 
 @pytest.mark.parametrize("name", RELATIONS)
@@ -143,6 +205,23 @@ def test_cells_that_the_arrays_have_not_are_refused_each_time(name: str, kind: s
     for _ in range(2):
         with pytest.raises(RelationDamaged, match=f"^lineage from a to b cannot be read: .*{said}"):
             _ = found.pairs
+
+
+@pytest.mark.parametrize("by", [50, -60])
+def test_a_cell_that_the_array_has_not_is_refused_where_it_is_read(by: int) -> None:
+    """By its row; a question that does not lead to it is answered as ever."""
+    relation = RELATIONS["shuffled"]
+    wrong = CELLS // 2
+    data = encode(shifted(relation, "in", by, SHAPE, SHAPE))
+    at = np.array(np.unravel_index([wrong], SHAPE))
+    questions = [(Boxes(at, at), True), (Boxes(at * 0, np.array([[39], [49]])), True), (Boxes(at * 0, at * 0 + 5), False)]
+    for boxes, backward in questions:
+        region = Region(SHAPE, parts=boxes)
+        with pytest.raises(RelationDamaged, match=f"^lineage from a to b cannot be read: .*row {wrong} of 2,000 of .*beyond the input"):
+            follow([Step(opened(data, "lineage from a to b"), backward)], ("", ""), region)
+    other = Region(SHAPE, parts=Boxes(at + 1, at + 1))
+    found, _ = follow([Step(opened(data), True)], ("", ""), other)
+    assert np.array_equal(found.mask, follow([Step(relation, True)], ("", ""), other)[0].mask)
 
 
 def test_a_row_for_all_axes_of_one_position_is_looked_at_too() -> None:
