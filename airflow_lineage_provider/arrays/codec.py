@@ -1,6 +1,7 @@
 """A compressed relation as bytes, with a version, and back (DSLog, Sec. VII.B; pcodec in place of the paper's Turbo-RC).
 
-Four bytes say what it is; then come the version, a checksum, the shapes, the number of rows and each column, as `columns` has it.
+Four bytes say what it is; then come the version, a checksum, the shapes, the number of rows and each column, as `columns` has it. Where a
+column is in pages (`pco`), these stand behind all columns, and the checksum, which the length of what it is of comes after, is not of them.
 Intervals are kept as beginning and length, and the moves of an end as the difference from those of the beginning: mostly one number.
 """
 
@@ -15,6 +16,7 @@ from airflow_lineage_provider.arrays.checks import check_relation
 from airflow_lineage_provider.arrays.columns import COUNTED, deflated, packed, pcoded, read_all
 from airflow_lineage_provider.arrays.given import check_shape, is_shape
 from airflow_lineage_provider.arrays.grouping import Ints
+from airflow_lineage_provider.arrays.pco import PAGED
 from airflow_lineage_provider.arrays.plain import FEW
 from airflow_lineage_provider.arrays.relation import INPUTS, OUTPUTS, Relation
 from airflow_lineage_provider.arrays.sealed import Seal, damaged
@@ -24,9 +26,12 @@ from airflow_lineage_provider.errors import InvalidArray, InvalidRelation, Relat
 from airflow_lineage_provider.settings import cell_limit
 from airflow_lineage_provider.words import ArrayEncoding, check_word
 
-SEAL = Seal(magic=b"PRVC", version=2, what="the relation", other="no relation")
+SEAL = Seal(magic=b"PRVC", version=3, tailed=3, what="the relation", other="no relation")
 
-_WRITERS: Mapping[ArrayEncoding, Callable[[Ints], bytes]] = {"provrc": packed, "provrc-gzip": deflated, "provrc-pco": pcoded}
+_WRITERS: Mapping[ArrayEncoding, Callable[[Ints], tuple[bytes, bytes]]] = {
+    "provrc": lambda column: (packed(column), b""), "provrc-gzip": lambda column: (deflated(column), b""), "provrc-pco": pcoded,
+}  # fmt: skip
+"""Of a column what stands in its place, and its pages."""
 
 
 def encode(relation: Relation, encoding: ArrayEncoding = "provrc-pco") -> bytes:
@@ -43,10 +48,11 @@ def encode(relation: Relation, encoding: ArrayEncoding = "provrc-pco") -> bytes:
     """
     check_word("encoding", encoding, ArrayEncoding)
     shapes = b"".join(number(len(shape)) + b"".join(map(number, shape)) for shape in (relation.out_shape, relation.in_shape))
-    columns = [_WRITERS[encoding](column) for column in _columns(relation)]
-    # Older releases read what has no column that counts.
-    version = 2 if any(one[0] == COUNTED for one in columns) else 1
-    return SEAL.put_on(shapes + number(len(relation)) + b"".join(columns), version)
+    columns, pages = zip(*map(_WRITERS[encoding], _columns(relation)), strict=True) if relation.out_shape or relation.in_shape else ((), ())
+    # Older releases read what has no column that counts, or is in pages.
+    kinds = {one[0] for one in columns}
+    version = 3 if PAGED in kinds else 2 if COUNTED in kinds else 1
+    return SEAL.put_on(shapes + number(len(relation)) + b"".join(columns), version, b"".join(pages))
 
 
 def decode(data: bytes) -> Relation:
@@ -64,7 +70,8 @@ def decode(data: bytes) -> Relation:
 def opened(data: bytes, where: str = "") -> Relation:
     """The same, its columns read when a question needs them: those of the outputs before those of the inputs.
 
-    What `decode` raises is raised here where bytes are missing, are not those that were written, or are written in a way that is not known.
+    What `decode` raises is raised here where bytes are missing, are not those that were written, or are written in a way that is not known;
+    but of a page, which was changed, by the first question that reads it.
     What somebody has written wrongly, with a checksum that is right, may be refused as late as by the first question that needs it, also by
     `RelationDamaged`.
 

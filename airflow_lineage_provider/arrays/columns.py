@@ -6,23 +6,20 @@ Nothing that is read is executed, nothing is made that is larger than the rows t
 from __future__ import annotations
 
 import itertools
-import sys
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from airflow_lineage_provider.arrays import pco
 from airflow_lineage_provider.arrays.grouping import Ints
+from airflow_lineage_provider.arrays.pco import PAGED, Paged, Unsigned
 from airflow_lineage_provider.arrays.plain import FEW
 from airflow_lineage_provider.arrays.whole_numbers import Source, number, signed
 from airflow_lineage_provider.errors import RelationDamaged
-from airflow_lineage_provider.extras import require
-
-Unsigned = npt.NDArray[np.uint64]
 
 CONSTANT, PACKED, DEFLATED, PCO = range(4)
 """How a column is kept: the lower two bits of its first byte."""
@@ -36,6 +33,8 @@ _FORMS = tuple(differences | layout for differences in (0, _DIFFERENCES) for lay
 
 _FEW = 256
 """So few numbers are hardly more than pcodec's own header."""
+_WORTH = 0.002
+"""By so much another form has to be smaller than pages, which are read far sooner, and in part."""
 _SAMPLE = 2**15
 """So many say which form deflates best; numbers of 16 bits, they are twice what deflate looks back to."""
 
@@ -55,17 +54,20 @@ def deflated(column: Ints) -> bytes:
     return min(_written(column, DEFLATED, best), packed(column), key=len)
 
 
-def pcoded(column: Ints) -> bytes:
-    """By pcodec, which finds runs, steps and few different numbers; or `deflated`, where what repeats is longer than that.
+def pcoded(column: Ints) -> tuple[bytes, bytes]:
+    """By pcodec, which finds runs, steps and few different numbers; or `deflated`, where what repeats is longer than that. And the pages
+    of a large one, which stand behind all columns.
 
     :raises EnvironmentProblem: pcodec is not installed, and the column is not a small one.
     """
     if len(column) < _FEW or _told(column):
-        return deflated(column)
-    found = _written(column, PCO, 0)
-    sample = column[:_SAMPLE]
+        return deflated(column), b""
+    found = pco.paged(column) or (_written(column, PCO, 0), b"")
+    size, sample = sum(map(len, found)), column[:_SAMPLE]
     likely = len(deflated(sample)) * len(column) / len(sample)
-    return min(found, deflated(column), key=len) if likely < len(found) else found
+    if likely < size and len(other := deflated(column)) < (1 - _WORTH * bool(found[1])) * size:
+        return other, b""
+    return found
 
 
 @dataclass(frozen=True)
@@ -188,7 +190,9 @@ class Counted:
         return -most <= self.first and self.first + self.side <= most + 1
 
 
-Column = int | Packed | Counted
+Varied = Packed | Counted | Paged
+"""A column whose numbers differ."""
+Column = int | Varied
 """A column as it stands in bytes; one number where all are the same, which most columns are."""
 
 
@@ -211,6 +215,8 @@ def read(source: Source, rows: int) -> Column:
     kind = source.byte()
     if kind == COUNTED:
         return _counted(source, rows)
+    if kind == PAGED:
+        return pco.read(source, rows, _int64(source.signed()))
     if kind >= 2 * _BITS or kind & (_PLANES | _BITS) == _PLANES | _BITS:
         raise RelationDamaged(f"a relation's column is of no kind that this release knows ({kind})")
     if kind & 3 == CONSTANT:
@@ -220,7 +226,7 @@ def read(source: Source, rows: int) -> Column:
     if not 0 < width <= 64 or (kind & _DIFFERENCES and not rows):
         raise RelationDamaged(f"a relation's column has numbers of {width} bits")
     if kind & 3 == PCO:
-        _pcodec()
+        pco.pcodec()
     return Packed(kind, rows, first, least, width, source.take(length))
 
 
@@ -286,17 +292,17 @@ def _deflate(numbers: Unsigned, width: int, form: int) -> bytes:
     return zlib.compress(_laid_out(numbers, width, form), 6)
 
 
-def _pco(numbers: Unsigned, width: int, form: int) -> bytes:
-    return bytes(_pcodec().standalone.simple_compress(numbers.astype(_pco_type(width)), _pcodec().ChunkConfig()))
-
-
-_METHODS: dict[int, Callable[[Unsigned, int, int], bytes]] = {PACKED: _laid_out, DEFLATED: _deflate, PCO: _pco}
+_METHODS: dict[int, Callable[[Unsigned, int, int], bytes]] = {
+    PACKED: _laid_out,
+    DEFLATED: _deflate,
+    PCO: lambda numbers, width, form: pco.written(numbers, width),
+}
 
 
 def _unpacked(data: bytes, kind: int, width: int, rows: int) -> npt.NDArray[np.unsignedinteger]:
     """The numbers that `_written` wrote."""
     if kind & 3 == PCO:
-        return _from_pco(data, width, rows)
+        return pco.from_written(data, width, rows)
     octets = -(-width // 8)
     size = -(-width * rows // 8) if kind & _BITS else octets * rows
     if kind & 3 == DEFLATED:
@@ -332,27 +338,3 @@ def _inflated(data: bytes, size: int) -> bytes:
         return zlib.decompressobj().decompress(data, size + 1)
     except zlib.error as error:
         raise RelationDamaged(f"a relation's column cannot be decompressed: {error}") from error
-
-
-def _from_pco(data: bytes, width: int, rows: int) -> npt.NDArray[np.unsignedinteger]:
-    found = np.zeros(rows, dtype=_pco_type(width))
-    try:
-        progress = _pcodec().standalone.simple_decompress_into(data, found)
-    except (RuntimeError, TypeError, ValueError) as error:
-        raise RelationDamaged(f"a relation's column cannot be decompressed: {error}") from error
-    if progress.n_processed != rows or not progress.finished:
-        raise RelationDamaged(f"a relation's column has other rows than {rows:,}")
-    return found
-
-
-def _pco_type(width: int) -> type[np.unsignedinteger[Any]]:
-    return np.uint16 if width <= 16 else np.uint32 if width <= 32 else np.uint64
-
-
-def _pcodec() -> Any:
-    """Imported when it is first needed.
-
-    :raises EnvironmentProblem: it is not installed; names the extra that has it.
-    """
-    # Asked for each column: to look for what is there already takes a part of what a column does.
-    return sys.modules.get("pcodec") or require("pcodec", "arrays", "the encoding provrc-pco of a relation's columns")

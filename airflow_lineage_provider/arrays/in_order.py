@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airflow_lineage_provider.arrays.boxes import Boxes, Shape
-from airflow_lineage_provider.arrays.columns import Column, Counted, Packed
+from airflow_lineage_provider.arrays.columns import Column, Counted, Varied
 from airflow_lineage_provider.arrays.grouping import Bools, Ints
 from airflow_lineage_provider.arrays.pairs import strides
 from airflow_lineage_provider.arrays.plain import FEW_TO_TELL_APART, Box
@@ -138,7 +138,7 @@ class InOrder:
             found[tuple(slice(begin, end + 1) for begin, end in zip(*box, strict=True))] |= met
         return Region(self.out_shape, bits=found)
 
-    def _within(self, axis: Axis, column: Packed | Counted, first: Sequence[int], last: Sequence[int]) -> Positions:
+    def _within(self, axis: Axis, column: Varied, first: Sequence[int], last: Sequence[int]) -> Positions:
         """The positions along an axis behind a box of output cells, of its sides; rows are read of whole positions along the first axis."""
         further = self.out_shape[1:]
         plane = strides(self.out_shape)[0]
@@ -151,7 +151,7 @@ class InOrder:
         self._check(found, axis, (first, last))
         return found
 
-    def _read(self, column: Packed | Counted, ask: Callable[[Packed | Counted], Positions]) -> Positions:
+    def _read(self, column: Varied, ask: Callable[[Varied], Positions]) -> Positions:
         try:
             return ask(column)
         except RelationDamaged as problem:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from dataclasses import dataclass
 
-from airflow_lineage_provider.arrays.whole_numbers import Source
+from airflow_lineage_provider.arrays.whole_numbers import Source, number
 from airflow_lineage_provider.errors import RelationDamaged, RelationTooNew
 
 _CHECKSUM = 4
@@ -17,19 +17,24 @@ class Seal:
 
     :ivar version: raised whenever an older release could not read what is written.
     :ivar what: it is, for messages. :ivar other: what other bytes are.
+    :ivar tailed: the first version whose body stands behind its length, and before what has checksums of its own.
     """
 
     magic: bytes
     version: int
     what: str
     other: str
+    tailed: int = 256
 
-    def put_on(self, body: bytes, version: int | None = None) -> bytes:
+    def put_on(self, body: bytes, version: int | None = None, tail: bytes = b"") -> bytes:
         """The body with this before it.
 
-        :param version: the newest by default.
+        :param version: the newest by default. :param tail: what stands behind, of versions that have it.
         """
-        return self.magic + bytes([self.version if version is None else version]) + zlib.crc32(body).to_bytes(_CHECKSUM, "little") + body
+        version = self.version if version is None else version
+        if version >= self.tailed:
+            body = number(len(body)) + body
+        return self.magic + bytes([version]) + zlib.crc32(body).to_bytes(_CHECKSUM, "little") + body + tail
 
     def taken_off(self, data: bytes) -> Source:
         """The body, to be read.
@@ -44,9 +49,11 @@ class Seal:
             text = f"{self.what} is of version {version}, and this release reads up to {self.version}; a newer release wrote it"
             raise RelationTooNew(text)
         checksum = int.from_bytes(source.take(_CHECKSUM), "little")
-        if not version or zlib.crc32(memoryview(data)[len(self.magic) + 1 + _CHECKSUM :]) != checksum:
+        begin, length = source.at, source.number() if version >= self.tailed else len(data)
+        end = min(source.at + length, len(data))
+        if not version or zlib.crc32(memoryview(data)[begin:end]) != checksum:
             raise RelationDamaged(f"the bytes of {self.what} are not those that were written: they are cut off, or were changed")
-        return source
+        return source if version < self.tailed else Source(data[source.at : end], memoryview(data)[end:])
 
     def version_of(self, data: bytes) -> int:
         """The version that these bytes are of, which `taken_off` has checked."""

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from airflow_lineage_provider.arrays.boxes import Boxes, Shape
 from airflow_lineage_provider.arrays.checks import check_inputs, check_outputs
-from airflow_lineage_provider.arrays.columns import Column, Counted, Packed
+from airflow_lineage_provider.arrays.columns import Column, Counted, Varied
 from airflow_lineage_provider.arrays.grouping import Ints
 from airflow_lineage_provider.arrays.in_order import InOrder
 from airflow_lineage_provider.arrays.pairs import Pairs
@@ -185,7 +185,7 @@ def _of_few(rows: Sequence[Row]) -> dict[str, Any]:
     return dict(zip((*OUTPUTS, *INPUTS), found, strict=True))
 
 
-def _clipped(column: Packed | Counted) -> Ints:
+def _clipped(column: Varied) -> Ints:
     return column.numbers() if column.is_within(_MOST) else np.clip(column.numbers(), -_MOST, _MOST)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airflow_lineage_provider.arrays.boxes import Shape
-from airflow_lineage_provider.arrays.columns import Column, Packed
+from airflow_lineage_provider.arrays.columns import Column, Counted
 from airflow_lineage_provider.arrays.given import MOST_AXES
 from airflow_lineage_provider.arrays.grouping import Bools, Ints, ranges
 from airflow_lineage_provider.arrays.pairs import MOST, Pairs, strides
@@ -123,7 +123,7 @@ class Lines:
 
 def _read(column: Column) -> Positions:
     """A column, of as few bytes a number as it is kept in; where all are the same, that number."""
-    return column if isinstance(column, int) else column.narrow() if isinstance(column, Packed) else column.numbers()
+    return column if isinstance(column, int) else column.numbers() if isinstance(column, Counted) else column.narrow()
 
 
 def _are_some(further: Positions) -> bool:

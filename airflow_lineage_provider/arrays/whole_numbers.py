@@ -8,12 +8,21 @@ from airflow_lineage_provider.errors import RelationDamaged
 class Source:
     """Bytes, and how far they are read. Whatever reads beyond their end is told so.
 
+    :param tail: what stands behind them, for what is read to take its parts of, one after the other.
     :raises RelationDamaged: they end too early.
     """
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, tail: memoryview | bytes = b"") -> None:
         self._data = data
         self._at = 0
+        self._tail = memoryview(tail)
+
+    def behind(self, count: int) -> memoryview:
+        """So many bytes of what stands behind."""
+        if count > len(self._tail):
+            raise RelationDamaged(f"a relation's bytes end {count - len(self._tail):,} before its last page does")
+        found, self._tail = self._tail[:count], self._tail[count:]
+        return found
 
     def take(self, count: int) -> bytes:
         """So many bytes."""
@@ -77,9 +86,14 @@ class Source:
         return -(found >> 1) - 1 if found & 1 else found >> 1
 
     @property
+    def at(self) -> int:
+        """How far they are read."""
+        return self._at
+
+    @property
     def ended(self) -> bool:
         """Whether all is read."""
-        return self._at == len(self._data)
+        return self._at == len(self._data) and not len(self._tail)
 
 
 def number(value: int) -> bytes:

@@ -21,6 +21,7 @@ from airflow_lineage_provider.arrays.boxes import Boxes
 from airflow_lineage_provider.arrays.columns import COUNTED, PCO, deflated, packed, pcoded, read
 from airflow_lineage_provider.arrays.grouping import Ints
 from airflow_lineage_provider.arrays.path import Step, follow
+from airflow_lineage_provider.arrays.pco import PAGED
 from airflow_lineage_provider.arrays.region import Region
 from airflow_lineage_provider.arrays.whole_numbers import Source, number, signed
 from airflow_lineage_provider.errors import EnvironmentProblem, InvalidOption, RelationDamaged, RelationTooNew, TooManyCells
@@ -74,20 +75,21 @@ def numbers(source: Source, rows: int) -> Ints | int:
 
 @pytest.mark.parametrize("name", LONG)
 @pytest.mark.parametrize("write", [packed, deflated, pcoded])
-def test_columns(name: str, write: Callable[[Ints], bytes]) -> None:
-    source = Source(write(LONG[name]))
+def test_columns(name: str, write: Callable[[Ints], bytes | tuple[bytes, bytes]]) -> None:
+    found = write(LONG[name])
+    source = Source(found) if isinstance(found, bytes) else Source(*found)
     assert np.array_equal(np.broadcast_to(numbers(source, len(LONG[name])), LONG[name].shape), LONG[name])
     assert source.ended
 
 
 def test_the_smallest_form_is_taken() -> None:
-    sizes = {name: [len(write(column)) for write in (packed, deflated, pcoded)] for name, column in LONG.items()}
+    sizes = {name: [len(packed(column)), len(deflated(column)), sum(map(len, pcoded(column)))] for name, column in LONG.items()}
     assert all(plain >= gzip for plain, gzip, _ in sizes.values())
     assert all(pco <= gzip for _, gzip, pco in sizes.values())
     assert (sizes["constant"], sizes["none"]) == ([2] * 3, [2] * 3)
     assert max(*sizes["counting"], *sizes["counting again"]) <= 6
-    assert pcoded(LONG["nearly counting"])[0] != COUNTED
-    assert pcoded(LONG["random"])[0] == PCO
+    assert pcoded(LONG["nearly counting"])[0][0] != COUNTED
+    assert [pcoded(LONG["random"][:rows])[0][0] for rows in (40_000, 5_000)] == [PAGED, PCO]
     assert sizes["small"][0] < 40_000 / 3.9
 
 
@@ -187,13 +189,13 @@ def test_what_was_changed_on_purpose_is_a_relation_or_refused(at: int, bits: int
         relation = decode(signed_off(bytes(body)))
     except (RelationDamaged, TooManyCells) as problem:
         with pytest.raises(type(problem)):
-            _asked_for_all(opened(signed_off(bytes(body))))
+            asked_for_all(opened(signed_off(bytes(body))))
         return
-    for one, other in zip(_asked_for_all(opened(signed_off(bytes(body)))), _asked_for_all(relation), strict=True):
+    for one, other in zip(asked_for_all(opened(signed_off(bytes(body)))), asked_for_all(relation), strict=True):
         assert np.array_equal(one, other)
 
 
-def _asked_for_all(relation: Relation) -> list[Any]:
+def asked_for_all(relation: Relation) -> list[Any]:
     """What is behind all cells, and before them."""
     found = []
     for backward, shape in ((True, relation.out_shape), (False, relation.in_shape)):
@@ -268,8 +270,8 @@ def test_what_counts_further_than_there_are_rows_takes_no_more_than_they(first: 
 
 
 def test_a_newer_version_is_refused_by_name() -> None:
-    with pytest.raises(RelationTooNew, match="version 3, and this release reads up to 2"):
-        decode(signed_off(WRITTEN["provrc"][9:], version=3))
+    with pytest.raises(RelationTooNew, match="version 4, and this release reads up to 3"):
+        decode(signed_off(WRITTEN["provrc"][9:], version=4))
     with pytest.raises(RelationDamaged):
         decode(signed_off(WRITTEN["provrc"][9:], version=0))
 
