@@ -24,7 +24,7 @@ from tests.chromium import SHOTS, needs_chromium, started
 from tests.deriving import kept_examples
 from tests.in_turn import EVERY
 from tests.web.conftest import Flights
-from tests.web.front_end import AXE, TAB, large
+from tests.web.front_end import AXE, TAB, large, mapped
 
 pytestmark = [
     needs_chromium,
@@ -440,6 +440,36 @@ def test_a_picture_of_two_thousand_nodes_draws_what_is_in_the_window(opened: Cal
     page.get_by_role("group", name="Run run 999").wait_for()
     assert 0 < page.locator(".react-flow__node").count() < 500
     look(page, "picture-large")
+
+
+@SIZES
+def test_instances_of_a_mapped_task_are_one_box_until_it_is_chosen(opened: Callable[..., Any], width: int, scheme: str) -> None:
+    page = opened("lineage/tab", width=width, scheme=scheme)
+    page.route("**/api/v1/picture?*", lambda route: route.fulfill(json=mapped(300, failed=2)))
+    page.goto(page.url + "?dag_id=mapped&dag_run_id=mapped")
+    page.get_by_text("299 of 901 runs and tables are shown, 298 of them in 1 box.").wait_for()
+    page.get_by_role("button", name="Show all 901").click()
+    page.get_by_text("901 of 901 runs and tables are shown, 898 of them in 3 boxes.").wait_for()
+    page.wait_for_timeout(400)
+    look(page, f"picture-mapped-{width}")
+    page.get_by_role("group", name="Runs part × 300, 298 complete, 2 failed").focus()
+    page.keyboard.press("Enter")
+    page.get_by_text("901 of 901 runs and tables are shown, 598 of them in 2 boxes.").wait_for()
+    page.get_by_role("group", name="Run mapped.part, part [0] · complete").wait_for()
+    page.wait_for_timeout(400)
+    look(page, f"picture-mapped-each-{width}")
+    page.locator(":focus", has_text="Show part × 300 as one").wait_for()
+    page.keyboard.press("Enter")
+    page.get_by_text("898 of them in 3 boxes.").wait_for()
+    page.locator(":focus", has_text="Show each of part × 300").wait_for()
+    page.get_by_role("group", name="Runs part × 300").click()
+    page.get_by_text("598 of them in 2 boxes.").wait_for()
+    page.get_by_role("link", name="As a list").click()
+    page.get_by_text("part_… × 298 stored · 2,980 rows, which part × 300 wrote").wait_for()
+    assert page.get_by_role("link", name="mapped.part").count() == 0
+    look(page, f"picture-mapped-list-{width}")
+    page.get_by_text("Each of part × 300").click()
+    assert page.get_by_role("link", name="mapped.part").count() == 300
 
 
 @pytest.mark.usefixtures("derived")

@@ -1,13 +1,14 @@
 import { Background, Controls, MarkerType, ReactFlow, ReactFlowProvider, useReactFlow, type Edge, type NodeChange } from "@xyflow/react";
 import "@xyflow/react/dist/style.css";
-import { useEffect, useMemo, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 
 import { become, hashOf, type View } from "../place";
 import { currentTheme } from "../theme";
-import { edgesOf, everything, hidden, opening, outer, related, type Graph } from "./graph";
+import { edgesOf, everything, hidden, opening, outer, type Graph } from "./graph";
+import { folded, groupOf, groupsOf } from "./groups";
 import { MANY, placed } from "./layout";
 import { Box, type Shown } from "./nodes";
-import { atFirst, ofView, toView, visibleOf, type ShownParts } from "./shown";
+import { atFirst, countOf, ofView, relatedOf, toView, visibleOf, type ShownParts } from "./shown";
 import { said, told } from "./words";
 
 const TYPES = { box: Box };
@@ -15,18 +16,22 @@ const TYPES = { box: Box };
 export function Flow({ graph, view }: { graph: Graph; view: View }) {
   return (
     <ReactFlowProvider>
-      <Inside graph={graph} view={view} />
+      <Inside whole={graph} view={view} />
     </ReactFlowProvider>
   );
 }
 
 /** The picture: opens at one hop, and grows where something is chosen. What is outside the window is not drawn. */
-function Inside({ graph, view }: { graph: Graph; view: View }) {
-  const start = useMemo(() => opening(graph), [graph]);
-  const parts = useMemo(() => ofView(graph, view), [graph, view]);
-  const change = (next: Partial<ShownParts>) => become(toView(graph, { ...parts, ...next }));
-  const visible = useMemo(() => visibleOf(graph, parts), [graph, parts]);
-  const { open, chosen } = parts;
+function Inside({ whole, view }: { whole: Graph; view: View }) {
+  const groups = useMemo(() => groupsOf(whole), [whole]);
+  const parts = useMemo(() => ofView(whole, groups, view), [whole, groups, view]);
+  const change = (next: Partial<ShownParts>) => become(toView(whole, { ...parts, ...next }));
+  const opened = [...parts.each].join("\n");
+  const picture = useMemo(() => folded(whole, groups, new Set(opened.split("\n"))), [whole, groups, opened]);
+  const graph = picture.drawn;
+  const visible = useMemo(() => visibleOf(picture, parts), [picture, parts]);
+  const { open } = parts;
+  const chosen = parts.chosen === undefined ? undefined : picture.at(parts.chosen);
   const [theme, setTheme] = useState(currentTheme);
   const flow = useReactFlow();
   useEffect(() => {
@@ -38,7 +43,7 @@ function Inside({ graph, view }: { graph: Graph; view: View }) {
     const edges = edgesOf(graph, visible, open);
     return { nodes: [...placed(graph, visible, open, edges)], edges };
   }, [graph, visible, open]);
-  const near = useMemo(() => (chosen === undefined ? undefined : related(graph, chosen)), [graph, chosen]);
+  const near = useMemo(() => (chosen === undefined ? undefined : relatedOf(picture, chosen)), [picture, chosen]);
   const nodes = useMemo(
     () =>
       drawn.flatMap(([id, place]): Shown[] => {
@@ -76,31 +81,56 @@ function Inside({ graph, view }: { graph: Graph; view: View }) {
   const changed = (changes: NodeChange<Shown>[]) => {
     const one = changes.find((change) => change.type === "select" && change.selected);
     if (one?.type !== "select" || one.id === chosen) return;
+    if (groups.has(one.id)) return showEach(one.id);
     change({ chosen: one.id, steps: hidden(graph, visible, outer(graph, one.id)) ? [...parts.steps, one.id] : parts.steps });
   };
-  // Thousands of nodes are not looked at together: then the picture stays where it began.
-  const [toFit, setToFit] = useState<"all" | "start">();
+  // What has more than one member is opened by a click, too; its box is gone then, and so is the focus that it had.
+  const button = useRef<HTMLButtonElement>(null);
+  const [toFocus, setToFocus] = useState(false);
+  const showEach = (id: string) => {
+    const members = groups.get(id)?.members ?? [];
+    change({ chosen: id, each: new Set([...parts.each, id]), steps: [...parts.steps, id] });
+    setToFit(visible.size + members.length > MANY ? (members[0] ?? "all") : "all");
+    setToFocus(true);
+  };
+  const showAsOne = (id: string) => {
+    change({ chosen: id, each: new Set([...parts.each].filter((one) => one !== id)) });
+    setToFit("all");
+    setToFocus(true);
+  };
+  useEffect(() => {
+    if (!toFocus) return;
+    // (Later: the key that opened the box would press the button, too.)
+    window.setTimeout(() => button.current?.focus({ preventScroll: true }));
+    setToFocus(false);
+  }, [toFocus]);
+  // Thousands of nodes are not looked at together: then the picture is at one of them, where it began, say.
+  const [toFit, setToFit] = useState<string>();
   useEffect(() => {
     if (toFit === undefined) return;
-    const at = drawn.find(([id]) => id === start.start)?.[1];
-    if (toFit === "all" || !at) void flow.fitView({ maxZoom: 1, padding: 0.1 });
+    const at = drawn.find(([id]) => id === toFit)?.[1];
+    if (!at) void flow.fitView({ maxZoom: 1, padding: 0.1 });
     else void flow.setCenter(at.x + at.width / 2, at.y + at.height / 2, { zoom: 0.6 });
     setToFit(undefined);
-  }, [toFit, drawn, flow, start]);
+  }, [toFit, drawn, flow]);
   const toggle = (run: string) => change({ open: new Set(open.has(run) ? [...open].filter((one) => one !== run) : [...open, run]) });
   const all = useMemo(() => everything(graph), [graph]);
-  const node = chosen === undefined ? undefined : graph.nodes.get(chosen);
+  const node = chosen === undefined ? undefined : (graph.nodes.get(chosen) ?? groups.get(chosen));
+  const group = chosen === undefined ? undefined : groupOf(picture, chosen);
+  const [shown, of] = [countOf(picture, visible), countOf(picture, all)];
+  const start = opening(whole);
   return (
     <>
       <div className="bar">
-        <button type="button" disabled={visible.size === all.size} onClick={() => (change({ all: true }), setToFit(all.size > MANY ? "start" : "all"))}>
-          Show all {all.size}
+        <button type="button" disabled={visible.size === all.size} onClick={() => (change({ all: true }), setToFit(all.size > MANY && start !== undefined ? picture.at(start) : "all"))}>
+          Show all {of.nodes}
         </button>
-        <button type="button" onClick={() => (change(atFirst(graph)), setToFit("all"))}>
+        <button type="button" onClick={() => (change(atFirst(whole)), setToFit("all"))}>
           Start again
         </button>
         <span className="note" role="status">
-          {visible.size} of {all.size} runs and tables are shown.
+          {shown.nodes} of {of.nodes} runs and tables are shown
+          {shown.boxes > 0 && `, ${shown.nodes - visible.size + shown.boxes} of them in ${shown.boxes} box${shown.boxes > 1 ? "es" : ""}`}.
         </span>
       </div>
       <div className="picture" role="region" aria-label="The DAG run's pipelines and tables">
@@ -109,6 +139,7 @@ function Inside({ graph, view }: { graph: Graph; view: View }) {
           edges={edges}
           nodeTypes={TYPES}
           onNodesChange={changed}
+          onNodeClick={(_, { id }) => id === chosen && groups.has(id) && showEach(id)}
           onPaneClick={() => change({ chosen: undefined })}
           colorMode={theme}
           onlyRenderVisibleElements
@@ -131,6 +162,11 @@ function Inside({ graph, view }: { graph: Graph; view: View }) {
             </p>
             <p className="bar">
               {node.run_id && <a href={hashOf({ run: node.run_id })}>Open {node.kind === "table" ? "the run that wrote it" : "the run"}</a>}
+              {group && (
+                <button type="button" ref={button} onClick={() => (parts.each.has(group.id) ? showAsOne(group.id) : showEach(group.id))}>
+                  {parts.each.has(group.id) ? `Show ${group.label} as one` : `Show each of ${group.label}`}
+                </button>
+              )}
               {graph.segments.has(node.id) && (
                 <button type="button" onClick={() => toggle(node.id)}>
                   {open.has(node.id) ? "Hide" : "Show"} its segments

@@ -2,8 +2,13 @@
 
 import type { Picture, PictureNode } from "../api";
 
+/** A node, or several that are drawn as one (`groups`). */
+export interface Drawn extends PictureNode {
+  members?: string[];
+}
+
 export interface Graph {
-  nodes: Map<string, PictureNode>;
+  nodes: Map<string, Drawn>;
   /** The runs and tables beside a run or table, whichever way the data goes. */
   beside: Map<string, Set<string>>;
   /** From what is read to what reads it, and back; segments and their runs alike. */
@@ -13,12 +18,16 @@ export interface Graph {
 }
 
 export function graphOf(picture: Picture): Graph {
-  const nodes = new Map(picture.nodes.map((node) => [node.id, node]));
+  return joined(picture.nodes, picture.edges);
+}
+
+export function joined(all: Drawn[], edges: { source: string; target: string }[]): Graph {
+  const nodes = new Map(all.map((node) => [node.id, node]));
   const graph: Graph = { nodes, beside: new Map(), down: new Map(), up: new Map(), segments: new Map() };
-  for (const node of picture.nodes) {
+  for (const node of all) {
     if (node.parent) graph.segments.set(node.parent, [...(graph.segments.get(node.parent) ?? []), node.id]);
   }
-  for (const { source, target } of picture.edges) {
+  for (const { source, target } of edges) {
     if (!nodes.has(source) || !nodes.has(target)) continue;
     put(graph.down, source, target);
     put(graph.up, target, source);
@@ -42,11 +51,10 @@ export function outer(graph: Graph, id: string): string {
   return graph.nodes.get(id)?.parent ?? id;
 }
 
-/** Where the picture opens: at the newest run of the DAG run, and one hop around it. */
-export function opening(graph: Graph): { start: string | undefined; visible: Set<string> } {
+/** Where the picture opens, with one hop around it: at the newest run of the DAG run. */
+export function opening(graph: Graph): string | undefined {
   const own = [...graph.nodes.values()].filter((node) => node.kind === "run" && node.is_own).map((node) => node.id);
-  const start = own.sort().at(-1);
-  return { start, visible: start === undefined ? new Set() : grown(graph, new Set([start]), start) };
+  return own.sort().at(-1);
 }
 
 /** With everything that is one hop from a node. */
@@ -63,9 +71,9 @@ export function everything(graph: Graph): Set<string> {
   return new Set([...graph.nodes.values()].filter((node) => !node.parent).map((node) => node.id));
 }
 
-/** A node's ancestors and descendants, with itself, and the runs that these are drawn in. */
-export function related(graph: Graph, chosen: string): Set<string> {
-  const start = [chosen, ...(graph.segments.get(chosen) ?? [])];
+/** The ancestors and descendants of nodes, with themselves, and the runs that these are drawn in. */
+export function related(graph: Graph, chosen: string[]): Set<string> {
+  const start = chosen.flatMap((id) => [id, ...(graph.segments.get(id) ?? [])]);
   const found = new Set([...reached(graph.up, start), ...reached(graph.down, start)]);
   for (const id of [...found]) found.add(outer(graph, id));
   return found;
