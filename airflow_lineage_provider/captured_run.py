@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -80,11 +81,15 @@ class CapturedLineageOfRun(OfRecordedRun):
     ) -> None:
         from airflow_lineage_provider.deriving.capturing import captured
 
-        def found(run: AskedRun) -> BuiltIndex:
-            return captured(run, wanted, settings.capture_limit(), sets_alone=sets_alone, with_run=with_run)
+        with ExitStack() as stack:
 
-        made = self._asking.answered("capturing the lineage of", params, progress, found)
-        self._lineage.lasting(lambda: self._lineage.store.save_captured(self.record.id, made.index, made.parts))
+            def found(run: AskedRun) -> BuiltIndex:
+                made = captured(run, wanted, settings.capture_limit(), sets_alone=sets_alone, with_run=with_run)
+                stack.enter_context(made.parts)
+                return made
+
+            made = self._asking.answered("capturing the lineage of", params, progress, found)
+            self._lineage.lasting(lambda: self._lineage.store.save_captured(self.record.id, made.index, made.parts))
         self._know(made.index)
 
     def forget_captured(self) -> None:

@@ -72,8 +72,8 @@ def capture_limit() -> int:
 
 
 def capture_memory() -> int:
-    """About so many bytes pairs of rows take while captured lineage is put in order (``AIRFLOW_LINEAGE_CAPTURE_MEMORY``, default
-    268,435,456); what is more goes through temporary files."""
+    """About so many bytes pairs of rows take while captured lineage is put in order, and its indexes until they are kept
+    (``AIRFLOW_LINEAGE_CAPTURE_MEMORY``, default 268,435,456); what is more goes through temporary files."""
     return _whole("CAPTURE_MEMORY", 256 << 20)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from airflow_lineage_provider.capture.classes import Classes
 from airflow_lineage_provider.capture.csr import Csr, Edges, composed, csr
+from airflow_lineage_provider.capture.parts import Parts
 from airflow_lineage_provider.capture.rids import Listed, RidSpace, counted, in_order
 from airflow_lineage_provider.capture.sets import FoundEdges
 from airflow_lineage_provider.capture.spooled import ROOM, Room, Spool, fits, inverted
@@ -274,8 +275,10 @@ class Building:
         seconds: float,
         engine: str,
         divided: Divided | None = None,
+        parts: Parts | None = None,
     ) -> BuiltIndex:
-        """The indexes, and what is to be recorded of them; ``divided`` where not all of all source leaves is captured in one.
+        """The indexes, whose ``parts`` are written there, and what is to be recorded of them; ``divided`` where not all of all source
+        leaves is captured in one.
 
         :raises IndexTooLarge: the rows behind a segment's are in more classes than there may be pairs.
         """
@@ -285,7 +288,7 @@ class Building:
                 self._list(key)
         spaces = {key: self._space(key) for key in self._row_sets()}
         self._found.order(spaces)
-        built = Writer()
+        built = Writer(parts=parts or Parts())
         by_value = _by_value(divided)
         for key, space in spaces.items():
             if key not in by_value:

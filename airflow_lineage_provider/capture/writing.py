@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.capture.choosing import choose
 from airflow_lineage_provider.capture.encodings.written import to_bytes
+from airflow_lineage_provider.capture.parts import Parts
 from airflow_lineage_provider.capture.recorded import (
     PAIRS_OF_A_PART,
     ROWS_OF_A_PART,
@@ -45,10 +46,10 @@ Counts = tuple["SpaceKind", "Sequence[tuple[int, int]]"]
 
 @dataclass(frozen=True)
 class BuiltIndex:
-    """What is to be recorded, and ``parts``: the number of an index, the number of its part, and the part's content."""
+    """What is to be recorded, and the parts that were written."""
 
     index: RecordedIndex
-    parts: list[tuple[int, int, bytes]]
+    parts: Parts
 
 
 @dataclass
@@ -59,14 +60,12 @@ class Writer:
     maps: list[RecordedMap] = field(default_factory=list)
     classes: list[RecordedClasses] = field(default_factory=list)
     cubes: list[RecordedCube] = field(default_factory=list)
-    parts: list[tuple[int, int, bytes]] = field(default_factory=list)
+    parts: Parts = field(default_factory=Parts)
     witnesses: RecordedWitnesses | None = None
 
     def _beside(self, *parts: pa.Array) -> int:
-        """Write what is no index beside them; the number, below 0, by which it is found."""
-        number = min([0, *(one for one, _, _ in self.parts)]) - 1
-        self.parts += [(number, at, to_bytes(array)) for at, array in enumerate(parts)]
-        return number
+        """Write what is no index beside them; the number by which it is found."""
+        return self.parts.put_beside(map(to_bytes, parts))
 
     def add_space(self, key: RowSetKey, space: RidSpace, counts: Counts | None) -> None:
         """How a row set's rows are numbered; the keys that are listed are written beside the indexes."""
@@ -94,14 +93,11 @@ class Writer:
                 partition_by=tuple(wanted.partition_by),
                 values=values,
                 granularity=tuple(wanted.granularity) if wanted.granularity else None,
-                bytes=self._bytes(values) if values is not None else 0,
+                bytes=self.parts.bytes_of(values) if values is not None else 0,
             )
         )
         if wanted.granularity and classes.values is not None:
             self.spaces.append(RecordedSpace(side="value", number=leaf, kind="listed", rows=classes.values.num_rows, keys=values))
-
-    def _bytes(self, number: int) -> int:
-        return sum(len(content) for of, _, content in self.parts if of == number)
 
     def add_cube(self, leaf: int, cube: Cube, edges: Csr, cells: Callable[[Csr], pa.Array]) -> None:
         """Aggregates of the rows of a source leaf behind the result's; ``cells`` gives a list of structs for each row of a part of it."""
@@ -118,7 +114,7 @@ class Writer:
                 number=number,
                 starts=tuple(starts),
                 cells=sum(len(one.values) for one in found),
-                bytes=self._bytes(number),
+                bytes=self.parts.bytes_of(number),
                 disjoint=not len(edges.rids) or int(np.bincount(edges.rids).max()) <= 1,
             )
         )
@@ -128,7 +124,9 @@ class Writer:
         starts = _starts(found.edges)
         number = self._beside(*(found.lists(first, stop) for first, stop in pairwise([*starts, found.edges.rows])))
         count, places = int(found.indptr[-1]), tuple(found.rids)
-        self.witnesses = RecordedWitnesses(number=number, places=places, starts=tuple(starts), count=count, bytes=self._bytes(number))
+        self.witnesses = RecordedWitnesses(
+            number=number, places=places, starts=tuple(starts), count=count, bytes=self.parts.bytes_of(number)
+        )
 
     def add_map(
         self, node: RowSetKey, to: RowSetKey, direction: Direction, edges: Csr, others: int, classes: int = 1, because: str = ""
@@ -139,8 +137,7 @@ class Writer:
         sliced = [edges.part(start, stop - start) for start, stop in pairwise([*starts, edges.rows])]
         encoding, told = choose(sliced, others, shape)
         number, (side, input), (of, segment) = len(self.maps), to, node
-        written = [to_bytes(encoding.encode(part, others)) for part in sliced]
-        self.parts += [(number, part, content) for part, content in enumerate(written)]
+        parts = self.parts.put(number, (to_bytes(encoding.encode(part, others)) for part in sliced))
         self.maps.append(
             RecordedMap(
                 number=number,
@@ -151,8 +148,8 @@ class Writer:
                 encoding=encoding.name,
                 because=f"{told}; {because}" if because else told,
                 edges=len(edges.rids),
-                bytes=sum(map(len, written)),
-                parts=len(written),
+                bytes=self.parts.bytes_of(number),
+                parts=parts,
                 starts=tuple(starts),
                 shape=shape,
                 classes=classes,

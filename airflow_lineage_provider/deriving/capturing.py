@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.capture.build import Building
+from airflow_lineage_provider.capture.parts import Parts
 from airflow_lineage_provider.capture.recorded import RecordedClasses
 from airflow_lineage_provider.capture.spooled import Room
 from airflow_lineage_provider.capture.wanted import CaptureTable
@@ -97,7 +98,8 @@ def _built(run: AskedRun, wanted: Capture, most: int, sets_alone: bool, with_run
         in_parts = {leaf: one for leaf, one in (tables or {}).items() if one != CaptureTable() and not one.is_off}
         run.progress("writing indexes")
         captured, seconds, engine = datetime.now(UTC), time.perf_counter() - started, ", ".join(sorted(engines))
-        built = building.indexes(wanted.direction, captured, seconds, engine, DividedRows(made, in_parts) if in_parts else None)
+        divided, parts = DividedRows(made, in_parts) if in_parts else None, Parts(settings.capture_memory())
+        built = building.indexes(wanted.direction, captured, seconds, engine, divided, parts)
     classes = (*built.index.classes, *(RecordedClasses(leaf=leaf, granularity=()) for leaf in off))
     told = found.ways(run.recorded, frozenset(building.begun))
     return replace(built, index=replace(built.index, subqueries=wanted.subqueries, classes=classes, ways=told))
