@@ -63,9 +63,7 @@ class LookedUpLineage:
 
         :raises RecordDamaged: as `step`.
         """
-        import pyarrow as pa
-
-        return None if classes.values is None else pa.Table.from_struct_array(self.parts(classes.values, [0])[0])
+        return None if classes.values is None else self._listed(classes.values, classes.value_parts)
 
     def flags(self, number: int) -> npt.NDArray[Any]:
         """What is written of each row, or class, of a leaf, beside the indexes: true or false.
@@ -285,16 +283,21 @@ class LookedUpLineage:
         return found
 
     def space(self, side: Side, number: int) -> RidSpace:
-        import pyarrow as pa
-
         if (side, number) not in self._spaces:
             recorded = self.index.space(side, number)
             if recorded.keys is None:
                 made = counted(recorded.kind, recorded.parts)
             else:
-                made = Listed(pa.Table.from_struct_array(self.parts(recorded.keys, [0])[0]))
+                made = Listed(self._listed(recorded.keys, recorded.key_parts))
             self._spaces[side, number] = made
         return self._spaces[side, number]
+
+    def _listed(self, number: int, parts: int) -> pa.Table:
+        """Rows that are written beside the indexes."""
+        import pyarrow as pa
+
+        found = self.parts(number, range(parts))
+        return pa.Table.from_struct_array(pa.chunked_array([found[part] for part in range(parts)]))
 
 
 def _once(found: Sequence[Tagged]) -> Tagged:

@@ -29,7 +29,8 @@ class RecordedSpace:
     """How the rows of a row set are numbered (`rids`).
 
     :ivar side: ``segment``, ``source``, ``value`` or ``set``. :ivar number: of the segment, or of the source leaf.
-    :ivar kind: ``numbered``, ``in_files`` or ``listed``; the keys that are listed stand in the part ``keys`` of the index.
+    :ivar kind: ``numbered``, ``in_files`` or ``listed``; the keys that are listed stand in the ``key_parts`` parts of the index
+        ``keys``, one after another.
     :ivar parts: partitions, or hashes of files, each with the number of its rows, in the order in which they are numbered.
     """
 
@@ -39,6 +40,7 @@ class RecordedSpace:
     rows: int
     parts: tuple[tuple[int, int], ...] = ()
     keys: int | None = None
+    key_parts: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,8 +93,8 @@ class RecordedClasses:
 
     :ivar where: the condition on rows that are in indexes; empty: all are. :ivar left_out: the index whose part says of each rid whether
         its row is in none; None: all rows are in them.
-    :ivar partition_by: the expressions that rows of one class agree in. :ivar values: the index whose part has their values, class by
-        class; None: there is one class.
+    :ivar partition_by: the expressions that rows of one class agree in. :ivar values: the index whose ``value_parts`` parts have their
+        values, class by class; None: there is one class.
     :ivar granularity: the expressions whose values are kept in place of rows: indexes have numbers of classes, and ``left_out`` says of
         each class whether any of its rows is in none. None: rows are kept; empty: nothing is.
     :ivar bytes: of the values, as they are written.
@@ -105,6 +107,7 @@ class RecordedClasses:
     values: int | None = None
     granularity: tuple[str, ...] | None = None
     bytes: int = 0
+    value_parts: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -67,12 +67,18 @@ class Writer:
         """Write what is no index beside them; the number by which it is found."""
         return self.parts.put_beside(map(to_bytes, parts))
 
+    def _rows_beside(self, rows: pa.Table) -> tuple[int, int]:
+        """Write rows that are listed; the number by which they are found, and how many parts they are."""
+        array = rows.to_struct_array().combine_chunks()
+        parts = [array.slice(first, ROWS_OF_A_PART) for first in range(0, max(len(array), 1), ROWS_OF_A_PART)]
+        return self._beside(*parts), len(parts)
+
     def add_space(self, key: RowSetKey, space: RidSpace, counts: Counts | None) -> None:
         """How a row set's rows are numbered; the keys that are listed are written beside the indexes."""
         side, of = key
         if isinstance(space, Listed):
-            keys = self._beside(space.listed.to_struct_array().combine_chunks())
-            self.spaces.append(RecordedSpace(side=side, number=of, kind="listed", rows=space.rows, keys=keys))
+            keys, key_parts = self._rows_beside(space.listed)
+            self.spaces.append(RecordedSpace(side=side, number=of, kind="listed", rows=space.rows, keys=keys, key_parts=key_parts))
         else:
             assert counts is not None
             kind, parts = counts
@@ -84,7 +90,7 @@ class Writer:
 
         told = classes.classes_left_out if wanted.granularity else classes.left_out
         left_out = None if told is None else self._beside(pa.array(told))
-        values = None if classes.values is None else self._beside(classes.values.to_struct_array().combine_chunks())
+        values, value_parts = (None, 1) if classes.values is None else self._rows_beside(classes.values)
         self.classes.append(
             RecordedClasses(
                 leaf=leaf,
@@ -94,10 +100,13 @@ class Writer:
                 values=values,
                 granularity=tuple(wanted.granularity) if wanted.granularity else None,
                 bytes=self.parts.bytes_of(values) if values is not None else 0,
+                value_parts=value_parts,
             )
         )
         if wanted.granularity and classes.values is not None:
-            self.spaces.append(RecordedSpace(side="value", number=leaf, kind="listed", rows=classes.values.num_rows, keys=values))
+            self.spaces.append(
+                RecordedSpace(side="value", number=leaf, kind="listed", rows=classes.values.num_rows, keys=values, key_parts=value_parts)
+            )
 
     def add_cube(self, leaf: int, cube: Cube, edges: Csr, cells: Callable[[Csr], pa.Array]) -> None:
         """Aggregates of the rows of a source leaf behind the result's; ``cells`` gives a list of structs for each row of a part of it."""

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from airflow_lineage_provider.capture import writing
 from airflow_lineage_provider.capture.build import Building
 from airflow_lineage_provider.capture.encodings.written import from_bytes
 from airflow_lineage_provider.capture.looking_up import LookedUpLineage
@@ -72,9 +73,14 @@ def _set(table: pa.Table) -> set[tuple[Any, ...]]:
 @pytest.mark.parametrize("counts", [COUNTS, {}, *({**COUNTS, key: (kind, parts)} for key, kind, parts in [
     (("source", 3), "in_files", [(-FILE, 1), (FILE, 3)]), (("segment", 2), "numbered", [(0, 3)]), (("segment", 2), "numbered", [(0, 1)]),
     (("segment", 0), "numbered", [(0, 1), (1, 2)])])])  # fmt: skip
-def test_backward_and_forward(counts: Mapping[RowSetKey, Counts], room: int) -> None:
-    """Whatever the rows are numbered by: parts, lists, or lists since the parts have fewer rows than there are, or more."""
-    lineage = _asked(_built(counts=counts, room=room))
+def test_backward_and_forward(counts: Mapping[RowSetKey, Counts], room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the rows are numbered by: parts, lists, or lists since the parts have fewer rows than there are, or more; in one part or in
+    several."""
+    monkeypatch.setattr(writing, "ROWS_OF_A_PART", ROWS_OF_A_PART if room else 1)
+    built = _built(counts=counts, room=room)
+    (listed,) = (one for one in built.index.spaces if (one.side, one.number) == ("source", 4))
+    assert listed.key_parts == (1 if room else listed.rows) == len([number for number, *_ in built.parts if number == listed.keys])
+    lineage = _asked(built)
     found = lineage.step(0, pa.table({TAG: [7, 8, 9, 9], "key_0": [SECOND, 0, 1, 0]}))
     assert found is not None
     step, _ = found

@@ -6,7 +6,7 @@ import os
 import tempfile
 import tracemalloc
 from collections.abc import Iterator
-from itertools import accumulate
+from itertools import accumulate, islice
 from pathlib import Path
 
 import pytest
@@ -33,6 +33,7 @@ def test_what_went_through_a_file_is_what_was_put(indexes: list[tuple[bool, list
                 assert parts.put(numbers[-1], iter(contents)) == len(contents)
             wanted += [(numbers[-1], part, content) for part, content in enumerate(contents)]
             assert [*parts] == wanted, "it may be read between"
+            assert [*islice(parts, 1)] == wanted[:1]
             assert sum(map(len, parts._waiting)) <= most
         assert [one for one in numbers if one < 0] == [-at - 1 for at in range(sum(beside for beside, _ in indexes))]
         for number in numbers:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from airflow_lineage_provider.capture import writing
 from airflow_lineage_provider.capture.build import Building
 from airflow_lineage_provider.capture.classes import Classes, classes_of
 from airflow_lineage_provider.capture.csr import Csr
@@ -78,8 +79,9 @@ def _pairs(chance: random.Random, most: int, left: int, right: int) -> Pairs:
 
 @pytest.mark.parametrize("direction", ["both", "backward", "forward"])
 @pytest.mark.parametrize("seed", range(12))
-def test_values_are_those_of_the_rows(seed: int, direction: CaptureDirection) -> None:
+def test_values_are_those_of_the_rows(seed: int, direction: CaptureDirection, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(seed)
+    monkeypatch.setattr(writing, "ROWS_OF_A_PART", 1 + seed % 3)
     outputs, inner, rows = chance.randint(1, 6), chance.randint(1, 6), chance.randint(1, 12)
     values = [chance.choice(["a", "b", "c", None]) for _ in range(rows)]
     kept = [chance.random() < 0.7 for _ in range(rows)] if seed % 2 else None
