@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 # A suite that fails one time in a hundred tells nobody anything: it draws the same cases every time, and the long runs (`make fuzz`,
 # `make fuzz-inputs`) draw new ones, from a seed that they tell.
 settings.register_profile("sample", derandomize=True, database=None, deadline=None, max_examples=60)
+settings.register_profile("quick", settings.get_profile("sample"), max_examples=20)
 settings.load_profile("sample")
 
 
@@ -46,10 +48,22 @@ _MARKER_OF = {
 _MARKER_OF_FOLDER = {"airflow": "airflow", "web": "airflow", "store": "postgres", "chaos": "postgres"}
 
 
+_MARKED = re.compile(r"^pytestmark = .*", re.MULTILINE)
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """A folder whose tests are not chosen, all of them, is not even read: that takes a third of the time that reading takes."""
-    marker = _MARKER_OF_FOLDER.get(collection_path.name) if collection_path.parent == Path(__file__).parent else None
-    return True if marker is not None and f"not {marker}" in str(config.option.markexpr) else None
+    """A folder or a module whose tests are not chosen, all of them, is not even imported, which takes half of the time of collecting."""
+    left_out = set(re.findall(r"not (\w+)", str(config.option.markexpr)))
+    if not left_out:
+        return None
+    if collection_path.is_dir():
+        of_all = {_MARKER_OF_FOLDER.get(collection_path.name)} if collection_path.parent == Path(__file__).parent else set[str | None]()
+    elif collection_path.suffix == ".py":
+        said = _MARKED.search(collection_path.read_text(encoding="utf-8"))
+        of_all = set(re.findall(r"pytest\.mark\.(\w+)", said.group())) if said else set()
+    else:
+        return None
+    return True if left_out & of_all else None
 
 
 _WRITES_NO_BYTECODE = pytest.StashKey[bool]()
@@ -97,6 +111,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if "not spark" in str(config.option.markexpr):
         os.environ["JAVA_HOME"] = "/no/java/without/the/marker/spark"
+        os.environ["TESTS_QUICK"] = "1"  # before `tests.in_turn` is imported
+        settings.load_profile("quick")
     os.environ.setdefault("SPARK_SUBMIT_OPTS", f"{submit_options()} {FEW_QUERIES}")
     # Several processes share the processors: threads of OpenMP that wait for their turn on them spin, a tenth of the CPU time of tests of
     # models. Nothing has loaded NumPy or scikit-learn yet, which read this; processes that tests start read it, too.

@@ -1,4 +1,6 @@
-"""Cases and the ways to run them: each case one way, taking the ways in turn; every case every way with ``PAIRS=all`` (`make pairs`)."""
+"""Cases and the ways to run them: each case one way, taking the ways in turn; every case every way with ``PAIRS=all`` (`make pairs`).
+
+Of random cases `make quick` has fewer than `make test`."""
 
 from __future__ import annotations
 
@@ -13,8 +15,19 @@ Way = TypeVar("Way")
 
 EVERY = os.environ.get("PAIRS") == "all" or not {"FUZZ_EXAMPLES", "ARRAY_EXAMPLES", "SKETCH_EXAMPLES"}.isdisjoint(os.environ)
 """Whether every case is run: in `make pairs`, and in long runs of random cases."""
+QUICK = "TESTS_QUICK" in os.environ
+"""Whether this is `make quick`, or another run without Spark (`tests.conftest` says so)."""
 STRATEGIES: tuple[Strategy, ...] = ("function_materialization", "rerun", "full_materialization")
 """The strategies that can be asked for."""
+
+
+def few(sample: int, one_in: int = 3) -> int:
+    """How many random cases are drawn: a sample of so many, and a part of it in `make quick`.
+
+    >>> few(60) in (60, 20)
+    True
+    """
+    return max(1, sample // one_in) if QUICK else sample
 
 
 def sampled(cases: Iterable[Case], one_in: int = 4) -> list[Case]:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from airflow_lineage_provider.arrays.boxes import Shape
 from airflow_lineage_provider.arrays.grouping import Ints
 from tests.arrays.operations import OPERATIONS
+from tests.in_turn import few
 
 LONG = int(os.environ.get("ARRAY_EXAMPLES", "0"))
 SEED = int(os.environ.get("FUZZ_SEED", "0"))
@@ -28,7 +29,7 @@ def drawn(sample: int, *, one_in: int = 1, **strategies: Any) -> Callable[[Calla
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         chosen = settings(
-            max_examples=LONG // one_in or sample, deadline=None, database=None, suppress_health_check=list(HealthCheck),
+            max_examples=LONG // one_in or few(sample), deadline=None, database=None, suppress_health_check=list(HealthCheck),
             phases=(Phase.generate, Phase.shrink) if LONG else (Phase.generate,), print_blob=True,
         )  # fmt: skip
         made: Callable[..., None] = seed(SEED)(chosen(given(**strategies)(test)))

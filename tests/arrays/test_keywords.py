@@ -26,11 +26,11 @@ from tests.arrays.drawing import LONG, SEED
 from tests.arrays.keywords import ARRAYS, LISTED, MADE, OPTIONS, REFUSED, Drawn
 from tests.arrays.numpy_functions import CASES, Case
 from tests.arrays.test_tracked_truth import changed, inputs, plain, same, told, tracked
-from tests.in_turn import sampled
+from tests.in_turn import few, sampled
 
 EXACT = {function for function in RULES if all(case.is_exact for case in CASES if case.covers is function)} - {np.std, np.var}
 """Those whose lineage no values change. (A single cell has no deviation.)"""
-CALLS = LONG // 100 or 5
+CALLS = LONG // 100 or few(5, 2)
 TRIES = 60
 """So many draws for each call that numpy takes."""
 _SKIPPED = object()

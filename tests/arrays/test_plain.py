@@ -18,8 +18,9 @@ from airflow_lineage_provider.arrays.region import Region
 from airflow_lineage_provider.arrays.relation import Relation
 from airflow_lineage_provider.errors import InvalidRelation
 from tests.arrays.drawing import LONG
+from tests.in_turn import few
 
-ROUNDS = 20_000 if LONG else 2_000
+ROUNDS = 20_000 if LONG else few(2_000)
 
 
 def drawn(random: np.random.Generator, shapes: tuple[Shape, Shape] | None = None) -> Relation:

@@ -104,6 +104,7 @@ def test_what_differs_between_two_results() -> None:
     assert "driver, CPU s" not in told
 
 
+@pytest.mark.processes
 def test_files_that_cannot_be_compared(tmp_path: Path) -> None:
     _results().write(tmp_path / "a.json")
     full = _results()
@@ -188,6 +189,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.processes
 def test_seconds_of_sessions_that_end_with_the_work_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whenever their server notices that they have ended: while it and they are being read, too."""
     meter = Meter(None, None)
@@ -356,6 +358,7 @@ def test_every_question_to_peers_has_an_answer_by_hand() -> None:
             assert database.execute(question.by_hand(one=True)).fetchall()
 
 
+@pytest.mark.processes
 def test_a_conversation_with_a_peer(tmp_path: Path) -> None:
     script = """
 from asked import serve
@@ -389,6 +392,7 @@ def test_a_peer_whose_python_is_not_here(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.processes
 def test_memory_of_processes_that_come_and_go() -> None:
     """Of a tree with its root or without it, while there is one more process in it, which has 60 MB of its own."""
     taking = "import time; held = bytearray(60_000_000); print(flush=True); time.sleep(60)"

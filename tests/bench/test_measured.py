@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.bench import profiles
 from tests.bench.comparison import Comparison
 from tests.bench.goals import Goal, goals
 from tests.bench.kept_results import KEPT, read_kept, write_kept
@@ -162,13 +163,15 @@ def waiting(seconds: float) -> None:
     time.sleep(seconds)
 
 
-def test_the_lines_of_a_profile_that_say_most() -> None:
+def test_the_lines_of_a_profile_that_say_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(profiles, "SECONDS", 0.1)
+
     def work() -> None:
-        waiting(0.3)
+        waiting(0.15)
         waiting_longer()
 
     def waiting_longer() -> None:
-        time.sleep(0.6)
+        time.sleep(0.3)
 
     first, second, *_ = profile_lines(profile(work))
     assert re.fullmatch(r"\d\d % of the driver's time: `waiting_longer` of `tests/bench/test_measured\.py`, in `sleep`", first)

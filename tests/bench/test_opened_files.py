@@ -32,6 +32,7 @@ def test_files_opened_and_bytes_read_are_counted(tmp_path: Path) -> None:
         assert unknown.count() is None
 
 
+@pytest.mark.processes
 def test_more_files_are_opened_than_linux_keeps(tmp_path: Path) -> None:
     """They are counted all along; what that takes is not the driver's."""
     pytest.importorskip("inotify_simple", reason="Linux alone tells who opens files")

@@ -7,6 +7,9 @@ import threading
 import time
 from pathlib import Path
 
+import pytest
+
+from tests.bench import profiles
 from tests.bench.comparison import Arm, compared
 from tests.bench.goals import NOTHING, goals, missed
 from tests.bench.outcomes import outcomes
@@ -15,6 +18,12 @@ from tests.bench.readings import Meter
 from tests.bench.report import write_report
 from tests.bench.results import Results
 from tests.bench.told import Told, kind_of
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work is repeated for a fifth of a second, in place of one."""
+    monkeypatch.setattr(profiles, "SECONDS", 0.2)
 
 
 def test_an_arm_that_reaches_no_goal_is_profiled(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from airflow_lineage_provider.errors import IndexTooLarge
 from airflow_lineage_provider.tracing.maps import Rows, RowSet
 from airflow_lineage_provider.tracing.reserved import TAG
 from airflow_lineage_provider.tracing.trace import Step
+from tests.in_turn import QUICK
 
 KEYS = [1.5, None, math.nan, 0.0, -0.0, 7.0]
 """What sets are found by: 0.0 and -0.0 find two, since a condition may tell them apart."""
@@ -227,7 +228,7 @@ def test_however_sets_were_met_they_have_the_same_numbers() -> None:
     assert written(False, ROOM, 0) == written(False, ROOM, 300) == written(False, 0, 300)  # which were numbers until it was seen
 
 
-@pytest.mark.parametrize("name", ENCODINGS)
+@pytest.mark.parametrize("name", list(ENCODINGS)[:: 3 if QUICK else 1])
 def test_however_indexes_are_written_they_answer_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each way is forced on all indexes that it can hold, whatever would be smaller: what is chosen in small is a few ways alone."""
     used = 0

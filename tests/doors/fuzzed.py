@@ -11,9 +11,10 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from airflow_lineage_provider.errors import LineageError
+from tests.in_turn import few
 
 LONG = "FUZZ_INPUTS" in os.environ
-EXAMPLES = int(os.environ.get("FUZZ_INPUTS", "12"))
+EXAMPLES = int(os.environ.get("FUZZ_INPUTS", few(12)))
 SEED = int(os.environ.get("FUZZ_SEED", "20261122"))
 
 

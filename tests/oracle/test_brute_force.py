@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tests.in_turn import EVERY
+from tests.in_turn import EVERY, few
 from tests.oracle import brute_force, evaluate
 from tests.oracle import query as q
 from tests.oracle import row as annotated
@@ -25,7 +25,7 @@ Tables: TypeAlias = dict[str, q.Data]
 L, R = q.Table("t0"), q.Table("t1")
 EQUAL = q.Op("=", (q.Col(1), q.Col(4)))
 
-SAMPLE = settings(max_examples=600 if EVERY else 12, derandomize=True, database=None, deadline=None)
+SAMPLE = settings(max_examples=600 if EVERY else few(12), derandomize=True, database=None, deadline=None)
 
 
 class OfTables(FurtherMaker):
@@ -264,7 +264,7 @@ class Tasks(FurtherMaker):
 MOST_INPUTS = 5
 
 
-@settings(SAMPLE, max_examples=600 if EVERY else 40)
+@settings(SAMPLE, max_examples=600 if EVERY else few(40))
 @given(data=st.data(), given_tables=tables(3))
 def test_definition_6(data: st.DataObject, given_tables: Tables) -> None:
     maker = Tasks(cast("st.DrawFn", data.draw), given_tables)

@@ -8,13 +8,13 @@ from itertools import combinations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.in_turn import EVERY
+from tests.in_turn import EVERY, few
 from tests.oracle import evaluate
 from tests.oracle import query as q
 from tests.oracle.row import Rid, Row
 from tests.oracle.values import same
 
-SAMPLE = settings(max_examples=600 if EVERY else 40, derandomize=True, database=None, deadline=None)
+SAMPLE = settings(max_examples=600 if EVERY else few(40), derandomize=True, database=None, deadline=None)
 COLUMNS = (("rid", "int"), ("k", "int"), ("n", "int"))
 NAMES = ("t0", "t1", "t2")
 Tables = dict[str, q.Data]

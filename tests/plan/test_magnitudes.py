@@ -18,11 +18,12 @@ from airflow_lineage_provider.plan.walk import children, operators
 from airflow_lineage_provider.rewrite.unique_names import unique_names
 from airflow_lineage_provider.sql import ColumnRef, PortabilityProblem, lower
 from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind
+from tests.in_turn import few
 from tests.oracle import query as q
 from tests.sketches.drawn import Drawer, tables
 from tests.sketches.planned import NoPlan, apart, planned
 
-EXAMPLES = int(os.environ.get("CHANGES_EXAMPLES", "20"))
+EXAMPLES = int(os.environ.get("CHANGES_EXAMPLES", few(20)))
 SEED = int(os.environ.get("FUZZ_SEED", "0"))
 
 

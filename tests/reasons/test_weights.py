@@ -53,6 +53,7 @@ def test_what_is_kept_is_what_it_was_or_half_a_step_from_it(
         assert len(found.values) <= 2 * levels
 
 
+@pytest.mark.processes
 def test_a_text_is_the_same_in_another_process_and_short() -> None:
     """Also where the last bits of the weights are others, as of sums in another order."""
     making = (

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections.abc import Callable
+from functools import cache
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -14,6 +16,7 @@ import pytest
 
 from airflow_lineage_provider import Feature, render
 from airflow_lineage_provider.answers.decided import Reasons
+from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.reasons import payload
 from airflow_lineage_provider.reasons.features import Names
 from airflow_lineage_provider.render.cards import DECISIONS
@@ -64,7 +67,12 @@ ALL = [examples.paper, examples.across, examples.many_kinds, examples.empty, exa
 
 @pytest.fixture(scope="module", params=ALL, ids=lambda make: make.__name__)
 def text(request: pytest.FixtureRequest) -> str:
-    return to_html(request.param())
+    return page_of(request.param)
+
+
+@cache
+def page_of(made: Callable[[], Explanation]) -> str:
+    return to_html(made())
 
 
 def test_pages_are_well_formed_with_unique_ids(text: str) -> None:
@@ -208,7 +216,7 @@ def test_wide_tables_show_all_columns_of_the_source_and_fewer_rows() -> None:
 
 
 def test_tall_answers_are_capped_and_say_so() -> None:
-    text = to_html(examples.tall(5000))
+    text = page_of(examples.tall)
     words = Page(text).words
     assert "Why: 5,000 decisions by credit_exam" in words
     shown = {outcome: DECISIONS * times // 5000 for outcome, times in (("Reject", 3333), ("Accept", 1667))}

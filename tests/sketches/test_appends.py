@@ -20,6 +20,7 @@ from airflow_lineage_provider.sketches import appends
 from airflow_lineage_provider.sketches.appends import AppendRule, append_rule
 from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.statistics import ColumnBounds
+from tests.in_turn import QUICK, few
 from tests.oracle import evaluate
 from tests.oracle import query as q
 from tests.oracle.row import Ambiguous
@@ -33,7 +34,7 @@ pytest.importorskip("z3")
 
 EXAMPLES = int(os.environ.get("SKETCH_EXAMPLES", "0"))
 SEED = int(os.environ.get("FUZZ_SEED", "0"))
-SAMPLE, SAMPLE_BY_STEPS, BLOCK = 130, 20, 500
+SAMPLE, SAMPLE_BY_STEPS, BLOCK = few(130, 2), few(20, 2), 500
 Leaves = dict[str, q.Data]
 
 
@@ -282,8 +283,8 @@ def test_with_new_rows_a_sketch_loses_nothing(block: int) -> None:
     told = series(range(first_seed, first_seed + (min(BLOCK, EXAMPLES - block * BLOCK) if EXAMPLES else SAMPLE)))
     # A judge that refuses everything would pass, and so would sketches of results that no new row changes.
     assert told["with a rule"] >= 0.15 * told["plans"]
-    for rule in ("linear", "groups", "order", "order of groups"):
-        assert told[f"{rule} checks with another result"] > 0
+    rules = ("linear", "groups", "order", "order of groups")
+    assert sum(told[f"{rule} checks with another result"] > 0 for rule in rules) >= (3 if QUICK else 4)
     assert told["by bounds"] > 0
 
 

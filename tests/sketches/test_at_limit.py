@@ -17,6 +17,7 @@ from airflow_lineage_provider.sketches.carried_run import carried_run
 from airflow_lineage_provider.sketches.columns import SafeColumn, safe_columns
 from airflow_lineage_provider.sketches.ties import lowest_limit, placed_rows, places
 from airflow_lineage_provider.tracing.program import rest_of_plan
+from tests.in_turn import few
 from tests.oracle.row import Ambiguous
 from tests.plan.shorthand import Shorthand
 from tests.sketches.against import accurate, drawn, partitions
@@ -26,7 +27,7 @@ from tests.sketches.planned import NoPlan, planned
 from tests.sketches.tied import in_places, lowest
 
 pytest.importorskip("z3")
-SAMPLE = 60
+SAMPLE = few(60, 2)
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.sketch import Sketch
 from airflow_lineage_provider.sketches.template import Binding, instance_of
 from airflow_lineage_provider.sketches.ties import cut_together
+from tests.in_turn import few
 from tests.oracle import evaluate
 from tests.oracle import query as q
 from tests.oracle.row import Row
@@ -38,7 +39,7 @@ pytest.importorskip("z3")
 
 EXAMPLES = int(os.environ.get("SKETCH_EXAMPLES", "0"))
 SEED = int(os.environ.get("FUZZ_SEED", "0"))
-SAMPLE, BLOCK = 36, 250
+SAMPLE, BLOCK = few(36, 2), 250
 
 T, S = table("k v", (1, 0), (1, 0), (1, 0), (2, 0), (3, 7)), table("k w", (1, 5), (2, 5), (2, 6), (2, 7), (3, 5))
 PAIRS = q.Join("inner", q.Table("t"), q.Table("s"), q.Op("=", (q.Col(1), q.Col(4))))

@@ -10,12 +10,13 @@ import os
 
 import pytest
 
+from tests.in_turn import few
 from tests.sketches.carrying import Carried, check
 from tests.sketches.drawn import Drawer
 
 EXAMPLES = int(os.environ.get("SKETCH_EXAMPLES", "0"))
 SEED = int(os.environ.get("FUZZ_SEED", "0"))
-SAMPLE, BLOCK = 24, 250
+SAMPLE, BLOCK = few(24), 250
 KINDS = (Drawer.query, Drawer.outer, Drawer.semi, Drawer.join)
 """Queries of any kind, and those in which more comes together."""
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.in_turn import few
 from tests.oracle import query as q
 from tests.sketches.against import Counted, check
 from tests.sketches.drawn import Drawer
@@ -18,7 +19,7 @@ pytest.importorskip("z3")
 
 EXAMPLES = int(os.environ.get("SKETCH_EXAMPLES", "0"))
 SEED = int(os.environ.get("FUZZ_SEED", "0"))
-SAMPLE, BLOCK = 20, 250
+SAMPLE, BLOCK = few(20, 2), 250
 
 
 @pytest.mark.parametrize("block", range(-(-EXAMPLES // BLOCK) if EXAMPLES else 1))

@@ -21,6 +21,7 @@ from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.reuse import why_not_reused
 from airflow_lineage_provider.sketches.statistics import ColumnBounds
 from airflow_lineage_provider.sketches.template import instance_of
+from tests.in_turn import few
 from tests.oracle import evaluate
 from tests.oracle import query as q
 from tests.oracle.row import Ambiguous
@@ -34,7 +35,7 @@ pytest.importorskip("z3")
 
 EXAMPLES = int(os.environ.get("SKETCH_EXAMPLES", "0"))
 SEED = int(os.environ.get("FUZZ_SEED", "0"))
-SAMPLE, BLOCK = 200, 500
+SAMPLE, BLOCK = few(200, 2), 500
 
 
 def pipeline_of(node: q.Node, given: dict[str, q.Data]) -> Pipeline:

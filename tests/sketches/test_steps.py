@@ -187,12 +187,15 @@ def test_a_step_begins_where_no_lesser_value_is_on_it(step: str) -> None:
     """Of values in order: what is on the step of a value is between its beginning and the value, and the beginning is on it itself."""
     values, on = DOMAINS[step]
     order: Callable[[Any], Any] = (lambda value: value.encode()) if isinstance(values[0], str) else lambda value: value
-    for at, value in enumerate(values):
+    below: Any = None  # the last value that is on another step
+    last: Any = None
+    for value in values:
         first = begin_of(value, step)
         assert on(first) == on(value)
         assert begin_of(first, step) == first
-        below = next((other for other in reversed(values[:at]) if on(other) != on(value)), None)
+        below = last if last is not None and on(last) != on(value) else below
         assert below is None or order(below) < order(first) <= order(value)
+        last = value
 
 
 def test_moments_begin_where_duckdb_says() -> None:

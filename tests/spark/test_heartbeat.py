@@ -20,20 +20,20 @@ from airflow_lineage_provider.store import Store
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "EVERY", 0.2)
+    monkeypatch.setattr(module, "EVERY", 0.05)
 
 
 def test_lines_come_in_between_and_end_with_the_work() -> None:
     told: list[str] = []
     with heartbeat(lambda: None, told.append) as progress:
         progress("tracing")
-        time.sleep(1.0)
+        time.sleep(0.4)
         progress("verifying")
     number = len(told)
     assert told[0] == "tracing"
     assert all(isinstance(one, SoFar) and re.fullmatch(r"tracing: .+ so far", one) for one in told[1 : told.index("verifying")])
     assert told.index("verifying") > 1
-    time.sleep(0.5)
+    time.sleep(0.2)
     assert len(told) == number
 
 

@@ -26,7 +26,7 @@ def main(infile, outfile):
     outfile.flush()
 """
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are counted by /proc")
+pytestmark = [pytest.mark.processes, pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are counted by /proc")]
 
 
 @contextmanager

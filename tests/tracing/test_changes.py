@@ -24,12 +24,13 @@ from airflow_lineage_provider.tracing.annotate import Context, inline
 from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind
 from airflow_lineage_provider.tracing.changes import changes
 from airflow_lineage_provider.tracing.reserved import revised_table
+from tests.in_turn import few
 from tests.oracle import query as q
 from tests.plan.shorthand import Shorthand
 from tests.sketches.drawn import Drawer, tables
 from tests.sketches.planned import NoPlan, apart, planned
 
-EXAMPLES = int(os.environ.get("CHANGES_EXAMPLES", "12"))
+EXAMPLES = int(os.environ.get("CHANGES_EXAMPLES", few(12, 2)))
 SEED = int(os.environ.get("FUZZ_SEED", "0"))
 BLOCKS = 5
 
