@@ -1,7 +1,8 @@
 """A task in a process of its own, which is to be killed: signals are handled as Airflow's task runner handles them.
 
 Usage: ``python -m tests.airflow.killed_task KIND FOLDER [SECONDS]``; FOLDER has the file ``going`` when the task is in the middle of its
-work. SECONDS after that its time is over, as Airflow's task runner has it; else it is for others to kill it.
+work, and it is for others to kill it. With SECONDS another task comes before it in this process, whose time is over so long after it is
+going, as Airflow's task runner has it: what it ended with is written into the file ``out of time``.
 """
 
 from __future__ import annotations
@@ -74,15 +75,31 @@ def out_of_time_in(seconds: float, task: Any, going: Path) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def main(kind: str, folder: str, seconds: str | None = None) -> None:
-    os.environ[GOING] = f"{folder}/going"
-    task = task_of(kind, folder)
-    if seconds is not None:
-        out_of_time_in(float(seconds), task, Path(folder, "going"))
-    signal.signal(signal.SIGTERM, lambda *_: task.on_kill())
+def out_of_time(kind: str, folder: str, seconds: float) -> None:
+    """A task before the other, with a session of its own in the same Java."""
+    going, task = Path(folder, "going"), task_of(kind, f"{folder}/timed")
+    out_of_time_in(seconds, task, going)
+    try:
+        run(task, f"{folder}/timed")
+    except BaseException as error:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        going.unlink()  # the other is not going yet
+        Path(folder, "out of time").write_text(f"{type(error).__name__}: {error}")
+
+
+def run(task: Any, dag_id: str) -> None:
     given = context()
-    given["ti"] = SimpleNamespace(**{**vars(given["ti"]), "dag_id": folder})
+    given["ti"] = SimpleNamespace(**{**vars(given["ti"]), "dag_id": dag_id})
     execute(task, given)
+
+
+def main(kind: str, folder: str, seconds: str | None = None) -> None:
+    os.environ[GOING] = f"{folder}/going"  # of Java's workers, too, which have the variables that it was started with
+    if seconds is not None:
+        out_of_time(kind, folder, float(seconds))
+    task = task_of(kind, folder)
+    signal.signal(signal.SIGTERM, lambda *_: task.on_kill())
+    run(task, folder)
 
 
 if __name__ == "__main__":

@@ -32,8 +32,8 @@ def test_the_run_fails_and_nothing_of_it_is_left(kind: str, store: Store, tmp_pa
     if kind == "derive":
         with Lineage(spark, store=store) as lineage:
             asked = lineage.run(pipeline, name=PIPELINE, progress=False)
-    before = tables(store)
-    children, said = ended(kind, tmp_path, store)
+    before, timed = tables(store), kind == "pyspark"
+    children, said = ended(kind, tmp_path, store, *(["1"] if timed else []))
     assert "AirflowException: task 'killed' was killed" in said
     _, alive = psutil.wait_procs(children, timeout=30)
     assert alive == []
@@ -41,37 +41,36 @@ def test_the_run_fails_and_nothing_of_it_is_left(kind: str, store: Store, tmp_pa
     if kind == "derive":
         assert store.derivations(asked.id) == []
         return
-    (run,) = [one for one in store.runs(limit=1_000) if (one.airflow or {}).get("dag_id") == str(tmp_path)]
-    assert run.status == "failed"
-    assert not list((tmp_path / "output").glob("*.parquet"))
+    tasks = [str(tmp_path), f"{tmp_path}/timed"] if timed else [str(tmp_path)]
+    assert sorted(str((one.airflow or {})["dag_id"]) for one in store.runs(limit=1_000) if is_failed_below(one, tmp_path)) == tasks
+    assert not list(tmp_path.rglob("*.parquet"))
+    if timed:
+        assert (tmp_path / "out of time").read_text().startswith("AirflowTaskTimeout: ")
+
+
+def is_failed_below(run: Any, folder: Path) -> bool:
+    return run.status == "failed" and str((run.airflow or {}).get("dag_id", "")).startswith(str(folder))
 
 
 def ended(kind: str, folder: Path, store: Store, *seconds: str) -> tuple[list[psutil.Process], str]:
-    """The processes of a task that was ended in the middle of its work, and what it said."""
+    """The processes of a task that was ended in the middle of its work, and what it said.
+
+    ``seconds``: another task before it, in the same processes, is out of time so long after it has begun.
+    """
     command = [sys.executable, "-W", "ignore", "-m", "tests.airflow.killed_task", kind, str(folder), *seconds]
     with (folder / "log").open("w") as log:
         task = subprocess.Popen(command, cwd=Path(__file__).parents[2], env=os.environ | {"AIRFLOW_LINEAGE_STORE": store.url}, stderr=log)
     try:
-        while not (folder / "going").exists():
-            assert task.poll() is None, (folder / "log").read_text()[-3000:]
-            time.sleep(0.1)
+        for sign in ("out of time", "going") if seconds else ("going",):
+            while not (folder / sign).exists():
+                assert task.poll() is None, (folder / "log").read_text()[-3000:]
+                time.sleep(0.1)
         children = psutil.Process(task.pid).children(recursive=True)
-        if not seconds:
-            task.send_signal(signal.SIGTERM)
+        task.send_signal(signal.SIGTERM)
         assert task.wait(timeout=60) == 1
     finally:
         task.kill()
     return children, (folder / "log").read_text()
-
-
-def test_a_task_that_is_out_of_time_ends_as_well(store: Store, tmp_path: Path) -> None:
-    before = tables(store)
-    children, said = ended("pyspark", tmp_path, store, "1")
-    assert "AirflowTaskTimeout: " in said.strip().splitlines()[-1]
-    assert psutil.wait_procs(children, timeout=30)[1] == []
-    (run,) = [one for one in store.runs(limit=1_000) if (one.airflow or {}).get("dag_id") == str(tmp_path)]
-    assert run.status == "failed"
-    assert tables(store) == before
 
 
 def test_work_that_has_ended_is_not_ended_again(monkeypatch: pytest.MonkeyPatch) -> None:
