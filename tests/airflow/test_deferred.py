@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,11 +17,12 @@ from pyspark.sql import SparkSession
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.asked_derivation import AskedDerivation
-from airflow_lineage_provider.errors import InvalidOption, SparkRequired
+from airflow_lineage_provider.errors import EmptyTarget, InvalidOption, SparkRequired
 from airflow_lineage_provider.hooks.elsewhere import Elsewhere
 from airflow_lineage_provider.operators.derive import DeriveAugmentedLineageOperator
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.store import Store
+from airflow_lineage_provider.submitted import driver
 from airflow_lineage_provider.submitted.job import SubmittedJob, read_job
 from airflow_lineage_provider.submitted.submission import prepare_derivation
 from airflow_lineage_provider.triggers.application import UNREACHABLE, ApplicationTrigger
@@ -376,10 +378,22 @@ def test_a_question_of_the_tab_is_answered_by_an_application_and_a_failed_one_fa
     )
     assert made.state == "success", "\n".join(one.read_text() for one in cluster.glob("*.log"))
     assert (made.result("derive")["question"], made.result("derive")["counts"]) == ("why_not", {"target": 2, "surviving": 1})
+    monkeypatch.setenv("JAVA_HOME", "/no/java")  # of the application alone: this process has its session
     lost = run_in_process(dags["deferred_questions"], {"lineage_run_id": run.id, "target": "id > 99"})
     assert lost.state == "failed"
     assert len(applications(cluster)) == 2
-    assert "EmptyTarget" in (cluster / f"{applications(cluster)[1]}.log").read_text()
+    assert "JAVA" in (cluster / f"{applications(cluster)[1]}.log").read_text()
+
+
+@pytest.mark.spark
+def test_what_fails_a_driver(spark: SparkSession, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In this process, on the tests' session: no row that is meant, unless that is an answer."""
+    monkeypatch.setattr(SparkSession, "stop", lambda _: None)
+    job = SubmittedJob(name="d.t", store=store.url)
+    asked = AskedDerivation(run_id=recorded(spark, store, tmp_path).id, target="id > 99")
+    with pytest.raises(EmptyTarget):
+        driver._derive(job, asked)
+    driver._derive(job, replace(asked, allow_empty=True))
 
 
 def test_the_hook_of_airflow_ends_an_application(tmp_path: Path, cluster: Path) -> None:
