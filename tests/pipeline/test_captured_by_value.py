@@ -162,13 +162,13 @@ def test_answers_are_those_that_are_traced(runs: dict[str, Run], name: str, want
         wanted = CaptureTable(granularity=wanted.granularity)
     targets = ["true", f"{'kind' if name == 'above' else 'flag'} IS NULL", f"{'most' if name == 'above' else 'n'} > 6"]
     traced = {target: run.backward(target, table) for target in targets}
-    forward = {condition: run.forward(condition, table) for condition in (FORWARD if EVERY else chance.sample(FORWARD, 3))}
+    forward = {condition: run.forward(condition, table) for condition in (FORWARD if EVERY else chance.sample(FORWARD, 2))}
     made = run.capture(tables={table: wanted})
     assert made.tables == {table: wanted}
     looked_up = 0
     for target, rows in traced.items():
         assert told(run.backward(target, table)) == told(rows)
-        for turn in range(20 if EVERY else 3):
+        for turn in range(20 if EVERY else 2):
             condition, by, measures = chance.choice(CONDITIONS), chance.choice(BY), chance.choice(MEASURES)
             if not turn:  # once sure to be looked up
                 condition, by, measures = wanted.where or "", [(wanted.granularity or ())[0]], []

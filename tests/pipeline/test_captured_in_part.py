@@ -158,7 +158,7 @@ def test_aggregates_that_are_kept(runs: dict[str, Run], name: str, where: str | 
     assert made.tables[table].cube == tuple(CUBES)
     looked_up = set()
     for target, rows in traced.items():
-        for turn in range(20 if EVERY else 4):
+        for turn in range(20 if EVERY else 3):
             condition = chance.choice(
                 [where, where, f"{where or 'true'} AND kind = :kind", "mode = 'AIR' AND year(day) = 2024", "tax > 0", None]
             )

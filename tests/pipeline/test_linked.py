@@ -29,7 +29,7 @@ QUERIES = {
 @pytest.fixture(scope="module")
 def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     chance, made = random.Random(5), tmp_path_factory.mktemp("linked")
-    rows = [(at, chance.choice(["AA", "UA", "DL", None]), chance.randint(1, 20), chance.randint(-20, 140)) for at in range(80)]
+    rows = [(at, chance.choice(["AA", "UA", "DL", None]), chance.randint(1, 10), chance.randint(-20, 140)) for at in range(40)]
     frame = spark.createDataFrame(rows, "id int, carrier string, day int, delay int")
     frame.repartition(3).write.parquet(str(made / "flights"))
     spark.read.parquet(str(made / "flights")).createOrReplaceTempView("link_flights")
