@@ -68,7 +68,7 @@ def call(
     index: Sequence[str | Sequence[str]] = (),
     capture: CaptureWhen | Capture = "lazy",
     sketches: SketchesWhen = "off",
-    sketch_on: Mapping[str, str | SketchOn] | None = None,
+    sketch_on: Mapping[str, str | Sequence[str] | SketchOn] | None = None,
     verify_sketches: bool = False,
     context: Mapping[str, Any] | None = None,
     earlier_tries: Iterable[Mapping[str, Any]] = (),

@@ -153,7 +153,7 @@ class Lineage(LineageOfStreams, LineageOfWrites, PlansOfDags, ProfileOfTables, S
         index: Sequence[str | Sequence[str]] = (),
         capture: CaptureWhen | Capture = "lazy",
         sketches: SketchesWhen = "off",
-        sketch_on: Mapping[str, str | SketchOn] | None = None,
+        sketch_on: Mapping[str, str | Sequence[str] | SketchOn] | None = None,
         verify_sketches: bool = False,
         sources: Mapping[str, LineageRows] | None = None,
         context: Mapping[str, Any] | None = None,
@@ -175,9 +175,9 @@ class Lineage(LineageOfStreams, LineageOfWrites, PlansOfDags, ProfileOfTables, S
         ``context`` is kept with the run: who runs it, a task of Airflow's for one (``airflow`` is its old name). ``sketches`` says what is
         done with provenance sketches: ``use`` reads each source through a sketch that fits, if there is one; ``eager`` also captures some
         after a run for which there was none, ``auto`` if that will pay (`sketches.policy`); ``capture`` reads everything, and captures
-        some. ``sketch_on`` names the column of a table that a sketch is to be of (a `SketchOn` says how it is cut). `Run.sketches` says
-        what became of each source. With ``verify_sketches`` a run through sketches is compared with the plain run, and where rows differ
-        the sketches are dropped, and the result is the plain one.
+        some. ``sketch_on`` names the column of a table that a sketch is to be of, or several together (a `SketchOn` says how they are
+        cut). `Run.sketches` says what became of each source. With ``verify_sketches`` a run through sketches is compared with the plain
+        run, and where rows differ the sketches are dropped, and the result is the plain one.
         ``sources`` are rows of lineage that the pipeline reads: a SQL text as ``{name}``, a function as arguments that are frames. The run
         reads these rows of their table alone, in the version that the run that was asked has read, and lineage leads to that.
         ``progress`` is called with each stage; without one the stages are shown where there is a terminal or a notebook (False: nowhere;

@@ -37,7 +37,7 @@ def requested(
     index: Sequence[str | Sequence[str]] = (),
     capture: CaptureWhen | Capture = "lazy",
     sketches: SketchesWhen = "off",
-    sketch_on: Mapping[str, str | SketchOn] | None = None,
+    sketch_on: Mapping[str, str | Sequence[str] | SketchOn] | None = None,
     verify_sketches: bool = False,
 ) -> Request:
     """The request of a run with these options (`Lineage.run` says what each means).

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,7 @@ class SketchesOfRun(OfRecordedRun):
     def capture_sketches(
         self,
         *,
-        sketch_on: Mapping[str, str | SketchOn] | None = None,
+        sketch_on: Mapping[str, str | Sequence[str] | SketchOn] | None = None,
         params: Mapping[str, Any] | None = None,
         progress: Progress | bool | None = None,
     ) -> tuple[SketchUse, ...]:

@@ -35,7 +35,7 @@ class StoredSketches(AsksStore):
         secret_params: Sequence[str] = (),
         strategy: Strategy = "function_materialization",
         keys: Mapping[str, Sequence[str]] | None = None,
-        sketch_on: Mapping[str, str | SketchOn] | None = None,
+        sketch_on: Mapping[str, str | Sequence[str] | SketchOn] | None = None,
     ) -> tuple[SketchUse, ...]:
         """What a run with ``sketches="use"`` would do now, for each source: the sketch that it would read through, or why there is none.
         The pipeline is given as to `run`; it is not run, and nothing is recorded. (Of a source that was appended to new rows are counted.)

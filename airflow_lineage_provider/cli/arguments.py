@@ -129,8 +129,8 @@ def _run(made: argparse.ArgumentParser) -> None:
         help="read sources through provenance sketches that fit, and capture some; run without (default: %(default)s)",
     )  # fmt: skip
     made.add_argument(
-        "--sketch-on", type=pair(str), action="append", default=[], metavar="TABLE=COLUMN",
-        help="the column of a source table that its sketch is to be of (may be repeated)",
+        "--sketch-on", type=pair(str), action="append", default=[], metavar="TABLE=COLUMN,…",
+        help="the column of a source table that its sketch is to be of, or several together (may be repeated)",
     )  # fmt: skip
     made.add_argument("--verify-sketches", action="store_true", help="compare a result through sketches with the plain one")
     made.add_argument(

@@ -14,7 +14,7 @@ from airflow_lineage_provider.tracing.program import rest_of_plan
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.deriving.asked_run import AskedRun
-    from airflow_lineage_provider.sketches.partition import Partition
+    from airflow_lineage_provider.sketches.composite import AnyPartition
     from airflow_lineage_provider.sketches.sketch import SketchKind
     from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
 
@@ -27,7 +27,7 @@ class BehindLimit:
     kind: SketchKind
 
 
-def behind_limit(run: AskedRun, spark: SparkTracing, leaf: int, column: str, partition: Partition, *, tied: bool) -> BehindLimit:
+def behind_limit(run: AskedRun, spark: SparkTracing, leaf: int, column: str, partition: AnyPartition, *, tied: bool) -> BehindLimit:
     """The fragments of a leaf's column behind the rows in the places of the limit next above it. What is below it is made once more.
 
     :param tied: whether rows that share a place may be different ones.

@@ -58,6 +58,9 @@ def no_sketch(sketch_id: str) -> SketchError:
 
 
 def _text(value: Any) -> str | None:
+    """Of several columns as SQL writes a row."""
+    if isinstance(value, tuple):
+        return f"({', '.join('NULL' if one is None else str(one) for one in value)})"
     return None if value is None else str(value)
 
 

@@ -18,7 +18,7 @@ from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.digest import digest_of
 from airflow_lineage_provider.plan.walk import operators
 from airflow_lineage_provider.sketches import kept_cuts
-from airflow_lineage_provider.sketches.files import sketched_attribute
+from airflow_lineage_provider.sketches.files import sketched_attributes
 from airflow_lineage_provider.sketches.sketch import Sketch
 from airflow_lineage_provider.sketches.use import Selection, selection
 from airflow_lineage_provider.typed_json import written
@@ -72,7 +72,7 @@ def _selection(stored: StoredSketch, recorded: RecordedPlan) -> Selection | None
         sketch, partition = Sketch.from_bytes(stored.content), kept_cuts.from_bytes(stored.cuts)
         if sketch.kind != "accurate" or (sketch.leaf, sketch.column, sketch.count) != (stored.leaf, stored.column, partition.count):
             return None
-        return selection(partition, sketch.fragments, sketched_attribute(source, stored.column))
+        return selection(partition, sketch.fragments, *sketched_attributes(source, stored.column))
     except SketchError as problem:
         log.warning("sketch %s is not used: %s", stored.id, problem)
         return None

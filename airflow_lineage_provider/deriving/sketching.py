@@ -24,7 +24,8 @@ from airflow_lineage_provider.rewrite.unique_names import unique_names
 from airflow_lineage_provider.running.asked_sketches import bytes_in, bytes_of
 from airflow_lineage_provider.running.carried_sketches import known_cuts
 from airflow_lineage_provider.sketches import kept_cuts
-from airflow_lineage_provider.sketches.files import FILE_PATH, files_in, sketched_attribute
+from airflow_lineage_provider.sketches.composite import AnyPartition
+from airflow_lineage_provider.sketches.files import FILE_PATH, files_in, sketched_attributes
 from airflow_lineage_provider.sketches.numbering import numbering
 from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.policy import share_read
@@ -127,7 +128,8 @@ def _unused(column: ChosenColumn, because: str) -> SketchUse:
 
 def _captured(one: StoredSketch, version: SourceVersion, decided: str, how: str) -> SketchUse:
     sketch, because = Sketch.from_bytes(one.content), "; ".join(filter(None, (one.proof, how, decided)))
-    files = files_in(kept_cuts.from_bytes(one.cuts), sketch.fragments) if one.column == FILE_PATH else None
+    cuts = kept_cuts.from_bytes(one.cuts) if one.column == FILE_PATH else None
+    files = files_in(cuts, sketch.fragments) if isinstance(cuts, Partition) else None
     return SketchUse(
         leaf=one.leaf, table=one.table, column=one.column, state="captured", sketch=one.id, run_id=one.run_id, because=because,
         fragments=len(sketch.fragments), count=sketch.count, rows=one.rows, total=one.total,
@@ -196,7 +198,7 @@ class _Finding:
     how: dict[int, str] = field(default_factory=dict)
     traced: Mapping[int, _Behind] = field(default_factory=dict)
 
-    def carried(self, leaf: int, partition: Partition) -> frozenset[int] | None:
+    def carried(self, leaf: int, partition: AnyPartition) -> frozenset[int] | None:
         """The fragments that the rows of the result carried; None where they carried none."""
         if self.with_run is None:
             return None
@@ -257,7 +259,7 @@ class _Made:
         source = run.recorded.sources[self.leaf].source
         versions = tuple(wanted.versions[leaf] for leaf in sorted(wanted.versions))
         sketch = Sketch(leaf=self.leaf, column=self.name, count=partition.count, fragments=inside, versions=versions, kind=kind)
-        self.selection = selection(partition, inside, sketched_attribute(source, self.name))
+        self.selection = selection(partition, inside, *sketched_attributes(source, self.name))
         cuts = replace(cuts, rows=counted)
         assert wanted.instance is not None
         return StoredSketch(

@@ -27,7 +27,8 @@ class DeriveSketchOperator(RecordedRunOperator):
     :param lineage_run_id: the recorded run, as in ``"{{ ti.xcom_pull('examine')['lineage_run_id'] }}"``. (templated)
     :param pipeline: in place of a run id, the name of a pipeline, whose latest complete run is taken; beside one, the pipeline that the run
         must be of. (templated)
-    :param sketch_on: the columns of source tables that sketches are of, ``{table: column}``; else those that skip best. (templated)
+    :param sketch_on: the columns of source tables that sketches are of, ``{table: column}``, or ``{table: [columns]}``; else those that
+        skip best. (templated)
     :param secret_params: secret parameters of the run, given again; Airflow masks them. (templated)
     :param store_conn_id: Airflow connection to the results store's PostgreSQL. (templated)
     :param store: its URL instead; with neither the settings decide. (templated)
@@ -46,7 +47,7 @@ class DeriveSketchOperator(RecordedRunOperator):
     templated_options = frozenset({"sketch_on"})
     ui_color = "#e4ecf3"
 
-    def __init__(self, *, sketch_on: Mapping[str, str | SketchOn] | None = None, **kwargs: Any) -> None:
+    def __init__(self, *, sketch_on: Mapping[str, str | Sequence[str] | SketchOn] | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.sketch_on = sketch_on
         check_when_read(self.task_id, {"sketch_on": sketch_on}, self.templated_options)

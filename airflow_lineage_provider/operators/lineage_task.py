@@ -71,7 +71,7 @@ class LineageTask(KillableOperator):
         captures the lineage of what stands, and runs nothing, if the same is asked for and the sources are as they were. (templated)
     :param sketches: what is done with provenance sketches when the DataFrame is computed: ``off``, ``use``, ``auto``, ``eager`` or
         ``capture`` (`Lineage.run`). (templated)
-    :param sketch_on: the columns that sketches are to be of, ``{table: column}``. (templated)
+    :param sketch_on: the columns that sketches are to be of, ``{table: column}``, or ``{table: [columns]}``. (templated)
     :param verify_sketches: whether a result through sketches is compared with the plain one.
     :param store_conn_id: Airflow connection to the results store's PostgreSQL. (templated)
     :param store: its URL instead; with neither the settings decide. (templated)
@@ -116,7 +116,7 @@ class LineageTask(KillableOperator):
         index: Sequence[str | Sequence[str]] = (),
         capture: CaptureWhen | Capture = "lazy",
         sketches: SketchesWhen = "off",
-        sketch_on: Mapping[str, str | SketchOn] | None = None,
+        sketch_on: Mapping[str, str | Sequence[str] | SketchOn] | None = None,
         verify_sketches: bool = False,
         store_conn_id: str | None = None,
         store: str | None = None,

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from airflow_lineage_provider.errors import SketchError
 from airflow_lineage_provider.records.versions import FilesVersion, SourceVersion
 from airflow_lineage_provider.sketches.appends import AppendRule
-from airflow_lineage_provider.sketches.files import FILE_PATH, sketched_attribute
-from airflow_lineage_provider.sketches.partition import Partition
+from airflow_lineage_provider.sketches.column_text import columns_in
+from airflow_lineage_provider.sketches.composite import AnyPartition
+from airflow_lineage_provider.sketches.files import FILE_PATH, sketched_attributes
 from airflow_lineage_provider.sketches.sketch import WORTH, Sketch
 from airflow_lineage_provider.sketches.use import Selection, selection
 
@@ -83,7 +84,7 @@ class AppendedSource:
     files: tuple[str, ...]
     stored: StoredSketch
     sketch: Sketch
-    partition: Partition
+    partition: AnyPartition
 
     def read(self, rule: AppendRule) -> AppendedRead:
         """What is read by a rule.
@@ -113,7 +114,7 @@ class AppendedSource:
         """The sketch with the fragments that new rows are in, of all files: so all new rows are in it, and one scan reads them."""
         from airflow_lineage_provider.spark.executing.new_files import counted_values, of_files, of_other_files
 
-        found = counted_values(of_files(self.frame, files), self.sketch.column, MOST_VALUES)
+        found = counted_values(of_files(self.frame, files), self._columns, MOST_VALUES)
         if found is None:
             raise SketchError(f"its new rows have more than {MOST_VALUES:,} different values of {self.sketch.column}")
         values, new = found
@@ -127,14 +128,18 @@ class AppendedSource:
 
         if not fragments:
             return 0
-        return selected(old, selection(self.partition, fragments, self._attribute), self.sketch.column).count()
+        return selected(old, selection(self.partition, fragments, *self._attributes), *self._columns).count()
 
     def _of(self, fragments: frozenset[int], in_full: tuple[str, ...], new: int, old: int) -> AppendedRead:
-        found = selection(self.partition, fragments, self._attribute)
+        found = selection(self.partition, fragments, *self._attributes)
         if found is None:
             raise SketchError("all fragments would be read: it is not worth it")
         return AppendedRead(found, in_full, len(fragments), old + new, self.stored.total + new, new)
 
     @property
-    def _attribute(self) -> Attribute:
-        return sketched_attribute(self.source, self.sketch.column)
+    def _attributes(self) -> tuple[Attribute, ...]:
+        return sketched_attributes(self.source, self.sketch.column)
+
+    @property
+    def _columns(self) -> tuple[str, ...]:
+        return columns_in(self.sketch.column, self.source.columns)

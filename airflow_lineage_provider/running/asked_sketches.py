@@ -12,6 +12,8 @@ from airflow_lineage_provider.errors import PlanError
 from airflow_lineage_provider.records.sketches import SketchUse
 from airflow_lineage_provider.records.versions import FilesVersion, SourceVersion
 from airflow_lineage_provider.sketches.choice import ChosenColumn
+from airflow_lineage_provider.sketches.column_text import columns_in, of_columns
+from airflow_lineage_provider.sketches.composite import MOST_COLUMNS
 from airflow_lineage_provider.sketches.files import FILE_PATH
 from airflow_lineage_provider.sketches.statistics import Bounds
 from airflow_lineage_provider.sketches.template import Instance
@@ -108,8 +110,8 @@ def named_columns(sketch_on: Mapping[str, SketchOn], recorded: RecordedPlan) -> 
 
 def _column_of(one: RecordedSource, on: SketchOn) -> str:
     """:raises PlanError: there is no such column, or nobody knows the files of its rows."""
-    if on.column.casefold() != FILE_PATH:
-        return column_of(one.source, on.column)
+    if on.name.casefold() != FILE_PATH:
+        return column_of(one.source, on.name)
     if not one.files or FILE_PATH in one.source.columns:
         raise PlanError(
             f"sketch_on names {FILE_PATH}, the file of each row, and rows of {one.source.relation.name} are not known by their files: "
@@ -152,11 +154,25 @@ def bounds_of(recorded: RecordedPlan, statistics: SourceStatistics) -> Bounds:
 
 
 def column_of(source: Source, name: str) -> str:
-    """A column of a source, in the table's own letters.
+    """A column of a source, in the table's own letters; or several in one text (`column_text`), which a command has with commas between
+    them.
 
-    :raises PlanError: there is none of this name.
+    :raises PlanError: there is none of this name, or one is named twice.
     """
+    found = _column_called(source, name)
+    if found is not None:
+        return found
+    names = columns_in(name, source.columns)
+    names = tuple(one.strip() for one in name.split(",")) if len(names) == 1 else names
+    columns = [_column_called(source, one) for one in names]
+    missing = next((one for one, column in zip(names, columns, strict=True) if column is None), None)
+    if missing is not None:
+        raise PlanError(f"sketch_on names column {missing} of {source.relation.name}; the table has {', '.join(source.columns)}")
+    if not len(set(columns)) == len(columns) <= MOST_COLUMNS:
+        raise PlanError(f"sketch_on names {name} of {source.relation.name}: there can be up to {MOST_COLUMNS} columns, each once")
+    return of_columns([one for one in columns if one is not None])
+
+
+def _column_called(source: Source, name: str) -> str | None:
     same = [one for one in source.columns if one == name] or [one for one in source.columns if one.casefold() == name.casefold()]
-    if len(same) != 1:
-        raise PlanError(f"sketch_on names column {name} of {source.relation.name}; the table has {', '.join(source.columns)}")
-    return same[0]
+    return same[0] if len(same) == 1 else None

@@ -18,7 +18,6 @@ from airflow_lineage_provider.sketches import cuts
 from airflow_lineage_provider.sketches.choice import KnownColumns, chosen, keys_in, values_in
 from airflow_lineage_provider.sketches.columns import canonical, safe_columns
 from airflow_lineage_provider.sketches.cuts import RowGroup
-from airflow_lineage_provider.sketches.files import FILE_PATH
 from airflow_lineage_provider.sketches.template import why_another_time
 from airflow_lineage_provider.sketches.ties import limit_to_count
 from airflow_lineage_provider.sources.row_groups import in_footers
@@ -49,8 +48,9 @@ def columns_to_capture(
     """
     sources = recorded.sources
     judged = [one for one in safe_columns(pipeline, bounds=bounds, keys=keys, clock=perf_counter) if one.leaf in sources]
-    by_file = [(leaf, FILE_PATH) for leaf, on in named.items() if on.column == FILE_PATH]
-    judged += safe_columns(pipeline, bounds=bounds, keys=keys, clock=perf_counter, only=by_file) if by_file else ()
+    # Files, and several columns together, are judged where they are named.
+    further = [(leaf, on.name) for leaf, on in named.items() if leaf in sources and on.name not in sources[leaf].source.columns]
+    judged += safe_columns(pipeline, bounds=bounds, keys=keys, clock=perf_counter, only=further) if further else ()
     plan = canonical(pipeline.plan)
     types = {(one.leaf, one.column): one.type for one in judged}
     likely = keys_in(plan) | {(leaf, column): 0 for leaf, columns in keys.items() for column in columns}

@@ -10,9 +10,9 @@ from airflow_lineage_provider.errors import LineageError
 from airflow_lineage_provider.running.known_cuts import KnownCuts
 from airflow_lineage_provider.shown import first_line
 from airflow_lineage_provider.sketches.carried_run import CarriedRun, carried_run
+from airflow_lineage_provider.sketches.composite import AnyPartition
 from airflow_lineage_provider.sketches.kept_cuts import KeptCuts
-from airflow_lineage_provider.sketches.numbering import Numbering, numbering
-from airflow_lineage_provider.sketches.partition import Partition
+from airflow_lineage_provider.sketches.numbering import AnyNumbering, numbering
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -37,7 +37,7 @@ class CarriedSketches:
     cuts: Mapping[int, KeptCuts] = field(default_factory=dict)
 
     @property
-    def numbered(self) -> dict[int, Numbering]:
+    def numbered(self) -> dict[int, AnyNumbering]:
         """How the rows of sources are numbered when they are read."""
         return {leaf: numbering(self.cuts[leaf].partition) for leaf in self.run.numbered}
 
@@ -137,7 +137,7 @@ class CarriedWithRun:
         """The leaves of which something was carried."""
         return self.carried.run.marks.keys()
 
-    def fragments(self, leaf: int, partition: Partition) -> frozenset[int] | str:
+    def fragments(self, leaf: int, partition: AnyPartition) -> frozenset[int] | str:
         """The fragments of a leaf that stand behind the result, or why they are not known."""
         from airflow_lineage_provider.spark.executing.marked import MarksLost, fragments_carried
 

@@ -23,9 +23,10 @@ from airflow_lineage_provider.running.asked_sketches import Asked, Sketching, by
 from airflow_lineage_provider.sketches import kept_cuts
 from airflow_lineage_provider.sketches.appends import AppendRule, append_rule
 from airflow_lineage_provider.sketches.choice import why_not
+from airflow_lineage_provider.sketches.column_text import columns_in
 from airflow_lineage_provider.sketches.columns import SafeColumn, canonical, safe_columns
-from airflow_lineage_provider.sketches.files import FILE_PATH, sketched_attribute
-from airflow_lineage_provider.sketches.partition import Partition
+from airflow_lineage_provider.sketches.composite import AnyPartition
+from airflow_lineage_provider.sketches.files import FILE_PATH, sketched_attributes
 from airflow_lineage_provider.sketches.reuse import why_not_reused
 from airflow_lineage_provider.sketches.sketch import Sketch
 from airflow_lineage_provider.sketches.steps import why_not_aligned
@@ -135,7 +136,7 @@ class _Fitting:
 
     def _is_of(self, source: RecordedSource, one: StoredSketch) -> bool:
         on = self.asked.named.get(source.source.leaf)
-        return one.leaf == source.source.leaf and (on is None or one.column == on.column)
+        return one.leaf == source.source.leaf and (on is None or one.column == on.name)
 
     # --- of the same versions ------------------------------------------------------------------------------------------
 
@@ -162,7 +163,7 @@ class _Fitting:
         """Why none is used of a source, none of whose sketches was tried."""
         on = self.asked.named.get(source.source.leaf)
         if not on_it:
-            return _Fit(unused(source, "no sketch was captured of a run of this pipeline", "" if on is None else on.column))
+            return _Fit(unused(source, "no sketch was captured of a run of this pipeline", "" if on is None else on.name))
         if not fresh:
             return _Fit(unused(source, f"a source has changed since the sketch was captured: {self._changed(on_it[0])}", on_it[0].column))
         beside = next((fit.use for fit in best.fits.values()), None)
@@ -208,7 +209,7 @@ class _Fitting:
     def _selected(self, source: RecordedSource, stored: StoredSketch, of: str) -> _Fit:
         try:
             sketch, partition = _parts(source, stored)
-            found = selection(partition, sketch.fragments, sketched_attribute(source.source, stored.column))
+            found = selection(partition, sketch.fragments, *sketched_attributes(source.source, stored.column))
         except SketchError as problem:
             return _unreadable(source, stored, problem)
         told = f"sketch of run {stored.run_id}, {of}: {stored.rows:,} of {stored.total:,} rows"
@@ -283,11 +284,12 @@ class _Fitting:
         return _Fit(_used_with_new(source, one, sketch.count, found, len(files), rule), found.selection, found.in_full)
 
 
-def _parts(source: RecordedSource, stored: StoredSketch) -> tuple[Sketch, Partition]:
+def _parts(source: RecordedSource, stored: StoredSketch) -> tuple[Sketch, AnyPartition]:
     """:raises SketchError: it cannot be read."""
     sketch, partition = Sketch.from_bytes(stored.content), kept_cuts.from_bytes(stored.cuts)
     here = (stored.leaf, stored.column, partition.count)
-    is_there = bool(source.files) if stored.column == FILE_PATH else stored.column in source.source.columns
+    there = source.source.columns
+    is_there = bool(source.files) if stored.column == FILE_PATH else set(columns_in(stored.column, there)) <= set(there)
     if (sketch.leaf, sketch.column, sketch.count) != here or not is_there:
         raise SketchError("its parts do not belong together")
     return sketch, partition

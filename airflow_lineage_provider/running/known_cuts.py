@@ -1,4 +1,5 @@
-"""The cuts of a sketched column, from the first that knows them: the user, earlier sketches, footers; or else a look at the column.
+"""The cuts of a sketched column, or of several that are cut together, from the first that knows them: the user, earlier sketches, footers
+(of one column); or else a look at the column.
 
 What is known without a look is known before the run, too, so that the rows can be numbered while they are read.
 """
@@ -13,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.errors import SketchError
 from airflow_lineage_provider.sketches import cuts
+from airflow_lineage_provider.sketches.composite import AnyPartition, uncut
 from airflow_lineage_provider.sketches.cuts import RowGroup
-from airflow_lineage_provider.sketches.files import FILE_PATH, of_files
+from airflow_lineage_provider.sketches.files import FILE_PATH, of_files, sketched_attributes
 from airflow_lineage_provider.sketches.kept_cuts import KeptCuts
-from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.steps import begun
 from airflow_lineage_provider.sources.row_groups import InFooters, in_footers
 
@@ -42,14 +43,20 @@ class KnownCuts:
         :raises SketchError: the user's are none, or are such as the proof is not of.
         """
         on = self.column.on
-        if on.column == FILE_PATH:
+        if on.name == FILE_PATH:
             return self._of_earlier_or(of_files(self.source.files.values()))
         if on.cuts is not None:
-            return self._aligned(self._of_earlier_or(Partition(type=self.column.safe.type, cuts=tuple(on.cuts))))
+            return self._aligned(self._of_earlier_or(replace(uncut(self._type), cuts=tuple(on.cuts))))
         found = next((one for one in self._of_earlier if one.asked == on.fragments), None) or self._of_footers()
         return None if found is None else self._aligned(found)
 
-    def _of_earlier_or(self, partition: Partition) -> KeptCuts:
+    @property
+    def _type(self) -> str | tuple[str, ...]:
+        """The type of the column; of several columns each one's."""
+        types = tuple(one.type for one in sketched_attributes(self.source.source, self.column.on.name))
+        return types[0] if len(types) == 1 else types
+
+    def _of_earlier_or(self, partition: AnyPartition) -> KeptCuts:
         """The partition, with the numbers of rows that were counted for an earlier sketch that has it."""
         return next((one for one in self._of_earlier if one.partition == partition), KeptCuts(partition=partition))
 
@@ -60,8 +67,8 @@ class KnownCuts:
         """
         if self.known is not None:
             return self.known
-        fragments, few = self.column.on.fragments, self.column.on.column in self._footers.in_no_file
-        found = cuts.of_column(values, self._footers.rows, self.column.safe.type, fragments, few=few)
+        fragments, few = self.column.on.fragments, self.column.on.name in self._footers.in_no_file
+        found = cuts.of_column(values, self._footers.rows, self._type, fragments, few=few)
         return self._aligned(KeptCuts(partition=found, asked=fragments))
 
     def _aligned(self, found: KeptCuts) -> KeptCuts:
@@ -87,7 +94,7 @@ class KnownCuts:
         return [one for one in found if one.partition.type == self.column.safe.type]
 
     def _of_footers(self) -> KeptCuts | None:
-        bounds, type_, fragments = self._footers.bounds.get(self.column.on.column), self.column.safe.type, self.column.on.fragments
+        bounds, type_, fragments = self._footers.bounds.get(self.column.on.name), self.column.safe.type, self.column.on.fragments
         if bounds is None:
             return None
         groups = [RowGroup(*one) for one in bounds]

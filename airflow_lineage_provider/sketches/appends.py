@@ -26,7 +26,7 @@ from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.pipeline import Pipeline
 from airflow_lineage_provider.plan.text import operator_text
 from airflow_lineage_provider.plan.walk import all_operators, operators
-from airflow_lineage_provider.sketches.columns import ONE_AT_A_TIME, canonical, formulas_of, steps_of
+from airflow_lineage_provider.sketches.columns import ONE_AT_A_TIME, canonical, copies_of, formulas_of, is_composite, steps_of
 from airflow_lineage_provider.sketches.files import FILE_PATH, with_paths
 from airflow_lineage_provider.sketches.formula import Formulas
 from airflow_lineage_provider.sketches.matched import Matched
@@ -73,8 +73,8 @@ def append_rule(
     keys: Mapping[int, Sequence[str]] | None = None,
     timeout_ms: int = TIMEOUT_MS,
 ) -> AppendRule | str:
-    """The rule by which a sketch of a column, of all that stood behind the result, serves when rows were added to this leaf alone; else why
-    there is none. The column is proved safe again on the way.
+    """The rule by which a sketch of a column (or of several together, `column_text`), of all that stood behind the result, serves when rows
+    were added to this leaf alone; else why there is none. The column is proved safe again on the way.
 
     ``bounds`` (what statistics say of columns) and ``keys`` (the primary keys of leaves) are those of the version with the new rows, where
     they are known: so they are of the old rows, too.
@@ -89,7 +89,7 @@ def append_rule(
         try:
             return _rule(plan, shared, leaf, column, assumed)
         except NotSafe as found:
-            steps = steps_of(plan, pipeline)
+            steps = {} if is_composite(plan, leaf, column) else steps_of(plan, pipeline)
             if steps:
                 with suppress(NotSafe):
                     return _rule(plan, shared, leaf, column, assumed, steps)
@@ -103,7 +103,7 @@ def _rule(plan: o.Plan, shared: Formulas, leaf: int, column: str, assumed: Mappi
     """
     way = _way_down(plan, leaf)
     groups = [node for node in way if isinstance(node, o.Aggregate)]
-    fragments = _attributes(plan, leaf, column)
+    fragments = copies_of(plan, leaf, column)
     over_sketch = _Watched(shared.again(), fragments, leaf, **assumed, steps_of=steps or {})
     relate(plan, _ASKED, over_sketch)
     _require_no_ties(plan, over_sketch)
@@ -152,11 +152,6 @@ class _AnyRows(Proof):
     def determined(self, known: Matched, node: o.Plan, keys: tuple[e.Expression, ...]) -> bool:
         """No group need be there whole."""
         return False
-
-
-def _attributes(plan: o.Plan, leaf: int, column: str) -> frozenset[int]:
-    found = [node for node in operators(plan) if isinstance(node, o.Source) and node.leaf == leaf]
-    return frozenset(a.id for node in found for name, a in zip(node.columns, node.output, strict=True) if name == column)
 
 
 # --- the operators between the result and the source -------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """A plan that carries, beside its rows, the fragments of the sources' rows behind them (the paper's rules r0 to r6, Sec. 6.2; mended).
 
 What a row carries of a source is a *mark*. As long as one row of the source stands behind it that is the number of this row's fragment
-(r0; the paper's *delay*), and where a column of the row tells that number, the column: then nothing is carried at all. An aggregation whose
+(r0; the paper's *delay*), and where columns of the row tell that number, the columns: then nothing is carried at all. An aggregation whose
 groups are in one fragment each, as their keys say, makes one mark of many (*late*); any other one unites the numbers of its groups (r3,
 `unions`). Joins pass on the marks of both sides (r4), and a semi-join those of its partners.
 
@@ -18,8 +18,8 @@ anything above hangs on that order.
   ⋈ (id = order)
     orders [id, price, lineage_fragment_5]
     lines [order, amount, lineage_fragment_6]
->>> [(one.leaf, one.value.name if isinstance(one, One) and one.value else None) for one in made.marks]
-[(0, 'order'), (1, None)]
+>>> [(one.leaf, [column.name for column in one.values] if isinstance(one, One) else None) for one in made.marks]
+[(0, ['order']), (1, None)]
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.base import unknown
 from airflow_lineage_provider.plan.expressions import Alias, Attribute, Expression
 from airflow_lineage_provider.plan.walk import all_operators, children, subqueries, with_children
+from airflow_lineage_provider.sketches.column_text import columns_in
 from airflow_lineage_provider.sketches.equal_columns import EqualColumns, equalities
 from airflow_lineage_provider.sketches.files import FILE_PATH
 from airflow_lineage_provider.sketches.marks import FRAGMENT, CannotCarry, Carried, Carrying, Many, Mark, NumberLost, One
@@ -78,11 +79,12 @@ def _(node: o.Source, how: Carrying, _ordered: bool) -> Carried:
     if FRAGMENT in {column.casefold() for column in node.columns}:
         raise CannotCarry(node, [node.leaf], f"the table has a column {FRAGMENT} of its own")
     column = how.columns[node.leaf]
-    # Behind it may stand a lineage key of the same column.
-    value = None if column == FILE_PATH else node.output[node.columns.index(column)]
+    # Behind them may stand a lineage key of the same column.
+    names = () if column == FILE_PATH else columns_in(column, node.columns)
+    values = tuple(node.output[node.columns.index(one)] for one in names)
     number = how.attribute("int", nullable=False)
     plan = replace(node, output=(*node.output, number), columns=(*node.columns, FRAGMENT))
-    return Carried(plan=plan, marks=(One(leaf=node.leaf, value=value, number=number),))
+    return Carried(plan=plan, marks=(One(leaf=node.leaf, values=values, number=number),))
 
 
 @_carry.register
@@ -131,7 +133,7 @@ def _(node: o.Filter, how: Carrying, ordered: bool) -> Carried:
 def _(node: o.Window, how: Carrying, ordered: bool) -> Carried:
     """The rows of a frame are of one partition: where that is in one fragment they add nothing to the row's own."""
     inner = _passed_on(node, how, ordered)
-    lost = [mark.leaf for mark in inner.marks if not node.limits and _key(mark, node.partition, inner.equal) is None]
+    lost = [mark.leaf for mark in inner.marks if not node.limits and not _keys(mark, node.partition, inner.equal)]
     if lost:
         raise CannotCarry(node, lost, "a window's frames have rows of several fragments, which are looked for by their positions")
     return inner
@@ -225,9 +227,9 @@ def _semi(node: o.Join, how: Carrying, ordered: bool) -> Carried:
         return replace(left, plan=replace(node, left=left.plan))
     right = carry(node.right, how, ordered=ordered)
     equal = left.equal.and_(right.equal).and_where(node.condition)
-    late = [_key(mark, node.left.output, equal) for mark in right.marks]
+    late = [_keys(mark, node.left.output, equal) for mark in right.marks]
     if not how.grouped and all(late):
-        marks = tuple(One(leaf=mark.leaf, value=key) for mark, key in zip(right.marks, late, strict=True))
+        marks = tuple(One(leaf=mark.leaf, values=keys) for mark, keys in zip(right.marks, late, strict=True))
         return Carried(plan=replace(node, left=left.plan), marks=(*left.marks, *marks), equal=left.equal)
     return _grouped_partners(node, left, right, how, ordered)
 
@@ -273,26 +275,27 @@ def _united(node: o.Aggregate, inner: Carried, how: Carrying, ordered: bool) -> 
     """The groups with one mark each for every mark of their rows."""
     columns, marks = list(node.columns), list[Mark]()
     for mark in inner.marks:
-        key = _key(mark, node.keys, inner.equal)
-        if key is not None and isinstance(mark, One):
-            made = _late(mark, ordered and _has_distinct(node))
-        else:
-            made = _union(node, mark, how, ordered)
+        keys = _keys(mark, node.keys, inner.equal)
+        alone = ordered and _has_distinct(node)
+        made = _late(mark, alone) if keys and isinstance(mark, One) else _union(node, mark, how, ordered)
         named = tuple(Alias(child=one.call, attribute=how.attribute(one.type)) for one in made)
         columns += named
         new = tuple(one.attribute for one in named)
-        if key is not None:
-            marks.append(One(leaf=mark.leaf, value=key, number=new[0] if new else None))
+        if keys:
+            marks.append(One(leaf=mark.leaf, values=keys, number=new[0] if new else None))
         else:
             marks.append(Many(leaf=mark.leaf, union=_union_of(node, mark, how, ordered), columns=new))
     return Carried(plan=replace(node, child=inner.plan, columns=tuple(columns)), marks=tuple(marks), equal=inner.equal)
 
 
-def _key(mark: Mark, keys: Sequence[Expression], equal: EqualColumns) -> Attribute | None:
-    """The key that tells the fragment: one that equals the sketched column."""
-    if not isinstance(mark, One) or mark.value is None:
-        return None
-    same = equal.to(mark.value)
+def _keys(mark: Mark, keys: Sequence[Expression], equal: EqualColumns) -> tuple[Attribute, ...]:
+    """The keys that tell the fragment: one for each sketched column, which it equals; none where a column has none."""
+    values = mark.values if isinstance(mark, One) else ()
+    found = [_key(equal.to(value), keys) for value in values]
+    return tuple(one for one in found if one is not None) if all(found) else ()
+
+
+def _key(same: frozenset[int], keys: Sequence[Expression]) -> Attribute | None:
     return next((key for key in keys if isinstance(key, Attribute) and key.id in same), None)
 
 

@@ -1,7 +1,7 @@
 """What a run executes, with the fragments behind the rows of its result (`capture`): through all of its programs, the lowest first.
 
 What the rows of a stored segment carry stands in columns of their own, which are kept while the run is made and not stored. Everything is
-carried up first; then what nothing reads is left out again, from the result down: a column that tells a fragment needs no number.
+carried up first; then what nothing reads is left out again, from the result down: where columns tell a fragment no number is needed.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class CarriedRun:
 
 
 def told_by(mark: Mark) -> tuple[Attribute, ...]:
-    """What is read of a mark at the end: of a row's own fragment the column that tells it, where there is one."""
-    return mark.attributes[:1] if isinstance(mark, One) else mark.attributes
+    """What is read of a mark at the end: of a row's own fragment the columns that tell it, where there are any."""
+    return mark.told_by if isinstance(mark, One) else mark.attributes
 
 
 def carried_run(

@@ -110,7 +110,7 @@ def values_in(bounds: Bounds, types: Mapping[tuple[int, str], str]) -> dict[tupl
 
 def _of_leaf(judged: list[SafeColumn], named: SketchOn | None, known: KnownColumns) -> ChosenColumn | str:
     if named is not None:
-        (column,) = [one for one in judged if one.column == named.column]
+        (column,) = [one for one in judged if one.column == named.name]
         problem = why_not(column)
         if problem:
             raise SketchUnsafe(f"a sketch of {column.column} of {column.table} is not safe: {problem}")

@@ -24,6 +24,8 @@ from airflow_lineage_provider.rewrite.pull_out_udfs import pull_out_udfs
 from airflow_lineage_provider.rewrite.scalar_subqueries import scalar_subqueries
 from airflow_lineage_provider.rewrite.unique_attributes import unique_attributes
 from airflow_lineage_provider.sketches.at_limit import require_same_rows
+from airflow_lineage_provider.sketches.column_text import columns_in
+from airflow_lineage_provider.sketches.composite import why_not_composite
 from airflow_lineage_provider.sketches.files import FILE_PATH, with_paths
 from airflow_lineage_provider.sketches.formula import Formulas
 from airflow_lineage_provider.sketches.kinds import kind_of
@@ -48,7 +50,7 @@ ONE_AT_A_TIME = threading.Lock()
 
 @dataclass(frozen=True)
 class SafeColumn:
-    """Whether a sketch of one column of one leaf is safe.
+    """Whether a sketch of one column of one leaf is safe; or of several together, in one text (`column_text`).
 
     ``rule`` and ``operator`` decided it; ``because`` says why in words, and ``counter`` has values for which an unsafe one goes wrong.
     ``ties``: where rows tie, plain runs may differ, and the run over a sketch gives one of the right answers, if all rows that tie at the
@@ -111,7 +113,7 @@ def safe_columns(
     theorem 2).
 
     ``bounds`` are what the statistics of the sources' versions say of columns, ``keys`` the primary keys of leaves, where they are known;
-    ``clock`` gives seconds. The names of files (`files`) are judged where ``only`` has them.
+    ``clock`` gives seconds. The names of files (`files`), and several columns together, are judged where ``only`` has them.
 
     :raises EnvironmentProblem: z3 is not installed. :raises UnsupportedOperator: the plan has an operator without a rule.
     """
@@ -120,12 +122,17 @@ def safe_columns(
     asked = Question(plan, pipeline, bounds or {}, {at: tuple(one) for at, one in (keys or {}).items()}, timeout_ms, by_file)
     found = []
     for source in leaves(asked.plan):
-        for column, attribute in zip(source.columns, source.output, strict=True):
-            if only is not None and (source.leaf, column) not in only:
-                continue
+        for column in source.columns if only is None else _named(source, only):
             started = clock()
-            found.append(asked.judged(source, column, attribute, lambda started=started: (clock() - started) * 1000))  # type: ignore[misc]
+            found.append(asked.judged(source, column, lambda started=started: (clock() - started) * 1000))  # type: ignore[misc]
     return tuple(found)
+
+
+def _named(source: o.Source, only: Collection[tuple[int, str]]) -> list[str]:
+    """Which of the named columns a source has; single ones, in its own order, before several together."""
+    there = [column for column in source.columns if (source.leaf, column) in only]
+    named = dict.fromkeys(column for leaf, column in only if leaf == source.leaf and column not in source.columns)
+    return there + [column for column in named if set(columns_in(column)) <= set(source.columns)]
 
 
 def leaves(plan: o.Plan) -> tuple[o.Source, ...]:
@@ -145,10 +152,11 @@ class Question:
     timeout_ms: int
     by_file: frozenset[int] = frozenset()
 
-    def judged(self, source: o.Source, column: str, attribute: e.Attribute, ms: Callable[[], float]) -> SafeColumn:
-        """One column."""
-        name = (source.leaf, source.relation.name, column, attribute.type)
-        refused = why_refused(attribute.type)
+    def judged(self, source: o.Source, column: str, ms: Callable[[], float]) -> SafeColumn:
+        """One column, or several together."""
+        types = [source.output[source.columns.index(one)].type for one in columns_in(column, source.columns)]
+        name = (source.leaf, source.relation.name, column, ", ".join(types))
+        refused = why_refused(types[0]) if len(types) == 1 else why_not_composite(types)
         if column == FILE_PATH and source.leaf not in self.by_file:
             refused = "Spark calls the name of a row's file so"
         if refused:
@@ -174,9 +182,10 @@ class Question:
         try:
             return self._proved(leaf, column)
         except NotSafe as error:
-            if self.steps:
+            steps = self._steps(leaf, column)
+            if steps:
                 with suppress(NotSafe):
-                    return self._proved(leaf, column, steps=self.steps)
+                    return self._proved(leaf, column, steps=steps)
             ordered = None if column == FILE_PATH else lowest_limit(self.plan, leaf)
             if ordered is not None:
                 with suppress(NotSafe):
@@ -209,8 +218,8 @@ class Question:
         """
         require_same_rows(self.plan, limit, leaf)
         with ONE_AT_A_TIME:
-            copies, formulas = self._copies(leaf, column), self.formulas.again()
-            proof = Proof(formulas, copies, leaf, self.bounds, self.keys, self.timeout_ms, steps_of=self.steps, at_limit=limit)
+            copies, formulas, steps = self._copies(leaf, column), self.formulas.again(), self._steps(leaf, column)
+            proof = Proof(formulas, copies, leaf, self.bounds, self.keys, self.timeout_ms, steps_of=steps, at_limit=limit)
             relate(replace(limit, count=places(limit), offset=0), Above(in_every=False), proof)
         if limit.offset and proof.ties:
             raise NotSafe("limit", limit, "rows may tie where the offset ends")
@@ -221,15 +230,29 @@ class Question:
         """What goes up in steps over columns."""
         return steps_of(self.plan, self.pipeline)
 
+    def _steps(self, leaf: int, column: str) -> Steps:
+        """What cuts of a column can be aligned with; those of several together are not."""
+        return {} if is_composite(self.plan, leaf, column) else self.steps
+
     @cached_property
     def formulas(self) -> Formulas:
         """What all proofs share."""
         return formulas_of([self.plan], self.pipeline, texts_of(self.bounds))
 
     def _copies(self, leaf: int, column: str) -> frozenset[int]:
-        """The column in every copy of the leaf: they are read through one sketch."""
-        copies = [node for node in operators(self.plan) if isinstance(node, o.Source) and node.leaf == leaf]
-        return frozenset(a.id for node in copies for name, a in zip(node.columns, node.output, strict=True) if name == column)
+        """The column, or columns, in every copy of the leaf: they are read through one sketch."""
+        return copies_of(self.plan, leaf, column)
+
+
+def copies_of(plan: o.Plan, leaf: int, column: str) -> frozenset[int]:
+    """The ids of a column of a leaf, or of several (`column_text`), in every copy of it in a plan."""
+    copies = [node for node in operators(plan) if isinstance(node, o.Source) and node.leaf == leaf]
+    return frozenset(node.output[node.columns.index(one)].id for node in copies for one in columns_in(column, node.columns))
+
+
+def is_composite(plan: o.Plan, leaf: int, column: str) -> bool:
+    """Whether a text names several columns of a leaf together."""
+    return any(isinstance(node, o.Source) and node.leaf == leaf and len(columns_in(column, node.columns)) > 1 for node in operators(plan))
 
 
 def steps_of(plan: o.Plan, pipeline: Pipeline) -> Steps:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any, Protocol
 
+from airflow_lineage_provider.sketches.composite import AnyPartition, in_order, uncut
 from airflow_lineage_provider.sketches.kinds import is_whole, kind_of
 from airflow_lineage_provider.sketches.partition import Partition
 
@@ -37,7 +38,7 @@ def sample_size(fragments: int = FRAGMENTS) -> int:
 
 
 class ColumnValues(Protocol):
-    """A column of a source; each question reads it once."""
+    """A column of a source, or several, whose values are tuples then; each question reads it once."""
 
     def count(self) -> int:
         """How many rows there are."""
@@ -49,9 +50,12 @@ class ColumnValues(Protocol):
         """The values, each once; None where there are more."""
 
 
-def of_column(column: ColumnValues, rows: int | None, type_: str, fragments: int = FRAGMENTS, *, few: bool = False) -> Partition:
-    """Cuts of a column that is looked at: once, unless a sample of many rows has few different values. ``rows`` is how many there are,
-    where that is known; of a column that is likely to have ``few`` values (the names of folders, say) these are asked for at once.
+def of_column(
+    column: ColumnValues, rows: int | None, type_: str | tuple[str, ...], fragments: int = FRAGMENTS, *, few: bool = False
+) -> AnyPartition:
+    """Cuts of a column, or of several with these types, that is looked at: once, unless a sample of many rows has few different values.
+    ``rows`` is how many there are, where that is known; of a column that is likely to have ``few`` values (the names of folders, say) these
+    are asked for at once.
 
     :raises SketchError: values of the type cannot be cut.
     """
@@ -67,23 +71,25 @@ def of_column(column: ColumnValues, rows: int | None, type_: str, fragments: int
     return of_values(found, type_, fragments, every=share == 1.0)
 
 
-def of_values(values: Iterable[Any], type_: str, fragments: int = FRAGMENTS, *, every: bool = False) -> Partition:
+def of_values(values: Iterable[Any], type_: str | tuple[str, ...], fragments: int = FRAGMENTS, *, every: bool = False) -> AnyPartition:
     """Cuts at the percentiles of sampled values, which may be there several times, NULL and NaN among them.
 
     ``every``: these are all values of the column, each at least once: where they are few enough, each has a fragment of its own.
 
     >>> of_values(["b", "a", None, "b"], "string", every=True).cuts
     ('a', 'b')
+    >>> of_values([("b", 1), ("a", None), ("a", 7)], ("string", "int"), every=True).cuts
+    (('a', None), ('a', 7), ('b', 1))
 
     :raises SketchError: values of the type cannot be cut.
     """
-    whole = Partition(type=type_, cuts=())
+    whole = uncut(type_)
     found = [value for value in values if whole.fragment_of(value) == 0]
-    found.sort(key=_in_order)
+    found.sort(key=in_order)
     distinct = _each_once(found)
     if not every or len(distinct) > fragments:
         distinct = _each_once([found[len(found) * at // fragments] for at in range(1, fragments)] if found else [])
-    return Partition(type=type_, cuts=tuple(distinct[:fragments]))
+    return replace(whole, cuts=tuple(distinct[:fragments]))
 
 
 def of_whole_numbers(groups: Sequence[RowGroup], rows: int | None, type_: str, fragments: int = FRAGMENTS) -> Partition | None:
@@ -115,8 +121,8 @@ def of_row_groups(groups: Sequence[RowGroup], type_: str, fragments: int = FRAGM
     """
     if len(groups) < 2 or clustering(groups) > max(CLUSTERED, 1.5 / len(groups)):
         return None
-    starts = _each_once(sorted((one.least for one in groups), key=_in_order))
-    last = max((one.most for one in groups), key=_in_order)
+    starts = _each_once(sorted((one.least for one in groups), key=in_order))
+    last = max((one.most for one in groups), key=in_order)
     if len(starts) >= fragments:
         starts = _each_once([starts[len(starts) * at // fragments] for at in range(fragments)])
     parts = max(1, fragments // len(starts))
@@ -126,10 +132,10 @@ def of_row_groups(groups: Sequence[RowGroup], type_: str, fragments: int = FRAGM
 
 def clustering(groups: Sequence[RowGroup]) -> float:
     """The mean share of the row groups that a value may be in: 1 / their number where none overlap, 1 where all have the same bounds."""
-    least = sorted((one.least for one in groups), key=_in_order)
-    most = sorted((one.most for one in groups), key=_in_order)
+    least = sorted((one.least for one in groups), key=in_order)
+    most = sorted((one.most for one in groups), key=in_order)
     met = sum(
-        bisect_right(least, _in_order(one.least), key=_in_order) - bisect_left(most, _in_order(one.least), key=_in_order) for one in groups
+        bisect_right(least, in_order(one.least), key=in_order) - bisect_left(most, in_order(one.least), key=in_order) for one in groups
     )
     return met / len(groups) ** 2
 
@@ -143,11 +149,6 @@ def _divided(first: Any, end: Any, parts: int, type_: str) -> list[Any]:
         whole: date | datetime = first
         return _each_once([whole + (end - whole) * at / parts for at in range(parts)])
     return [first]
-
-
-def _in_order(value: Any) -> Any:
-    """Strings as Spark orders them, by their bytes."""
-    return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
 
 
 def _each_once(values: Sequence[Any]) -> list[Any]:

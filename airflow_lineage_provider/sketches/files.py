@@ -18,6 +18,7 @@ from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.walk import transform_up
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
+from airflow_lineage_provider.sketches.column_text import columns_in
 from airflow_lineage_provider.sketches.partition import Partition
 
 FILE_PATH = "_metadata.file_path"
@@ -54,14 +55,16 @@ def files_in(partition: Partition, fragments: frozenset[int]) -> tuple[str, ...]
     return tuple(partition.cuts[at - 1] for at in sorted(fragments) if 1 <= at <= len(partition.cuts))
 
 
-def sketched_attribute(source: o.Source, column: str) -> Attribute:
-    """What a sketch of a column selects a source's rows by.
+def sketched_attributes(source: o.Source, column: str) -> tuple[Attribute, ...]:
+    """What a sketch of a column, or of several (`column_text`), selects a source's rows by.
 
     :raises SketchError: there is no such column.
     """
     if column == FILE_PATH:
-        return PATH
-    try:
-        return source.output[source.columns.index(column)]
-    except ValueError as error:
-        raise SketchError(f"{source.relation.name} has no column {column}") from error
+        return (PATH,)
+    found = []
+    for one in columns_in(column, source.columns):
+        if one not in source.columns:
+            raise SketchError(f"{source.relation.name} has no column {one}")
+        found.append(source.output[source.columns.index(one)])
+    return tuple(found)

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from airflow_lineage_provider.sketches.partition import Partition
+from airflow_lineage_provider.sketches.composite import AnyPartition
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,11 @@ def intervals_of(fragments: frozenset[int], ranges: int, most: int) -> tuple[Int
     return tuple(Interval(found[start].first, found[end].last) for start, end in zip(starts, ends, strict=True))
 
 
-def values_of(partition: Partition, fragments: frozenset[int]) -> tuple[tuple[Any, Any], ...]:
-    """The values that are in fragments, in order: from the one up to, and without, the other; None is no bound.
+def values_of(partition: AnyPartition, fragments: frozenset[int]) -> tuple[tuple[Any, Any], ...]:
+    """The values (of several columns tuples of them) that are in fragments, in order: from the one up to, and without, the other; None is
+    no bound.
 
+    >>> from airflow_lineage_provider.sketches.partition import Partition
     >>> values_of(Partition(type="int", cuts=(3, 7, 9)), frozenset({0, 2, 3}))
     ((None, 3), (7, None))
     """

@@ -11,6 +11,7 @@ from typing import Any
 
 from airflow_lineage_provider.errors import SketchDamaged, SketchError
 from airflow_lineage_provider.shown import shown
+from airflow_lineage_provider.sketches.composite import AnyPartition, Composite
 from airflow_lineage_provider.sketches.kinds import kind_of
 from airflow_lineage_provider.sketches.packed import packed, unpacked
 from airflow_lineage_provider.sketches.partition import Partition
@@ -22,21 +23,22 @@ _MOST_BYTES = 1 << 26
 
 @dataclass(frozen=True, kw_only=True)
 class KeptCuts:
-    """A partition of a column, with what was found when it was made.
+    """A partition of a column, or of several, with what was found when it was made.
 
     :ivar asked: how many fragments it was to have; None where somebody gave its cuts.
     :ivar rows: how many rows each fragment has, where they were counted.
     """
 
-    partition: Partition
+    partition: AnyPartition
     asked: int | None = None
     rows: tuple[int, ...] | None = None
 
     def to_bytes(self) -> bytes:
         """With a version of the format and a checksum."""
-        document: dict[str, Any] = {"type": self.partition.type, "cuts": [_text(cut) for cut in self.partition.cuts]}
+        document = _document(self.partition)
         document |= {name: value for name, value in (("asked", self.asked), ("rows", self.rows)) if value is not None}
-        return packed(_MAGIC, json.dumps(document, separators=(",", ":")).encode())
+        version = 2 if isinstance(self.partition, Composite) else 1
+        return packed(_MAGIC, json.dumps(document, separators=(",", ":")).encode(), version)
 
     @staticmethod
     def from_bytes(data: bytes) -> KeptCuts:
@@ -47,25 +49,38 @@ class KeptCuts:
         body = unpacked(_MAGIC, data, "partition", _MOST_BYTES)
         try:
             document: dict[str, Any] = json.loads(body)
-            read = _READERS[kind_of(document["type"])]
-            partition = Partition(type=document["type"], cuts=tuple(map(read, document["cuts"])))
+            partition = _partition(document)
             return KeptCuts(partition=partition, asked=document.get("asked"), rows=_rows(document.get("rows"), partition))
         except (ValueError, ArithmeticError, KeyError, TypeError, AttributeError, SketchError) as error:
             raise SketchDamaged(f"a partition cannot be read: {error}") from error
 
 
-def _rows(told: list[int] | None, partition: Partition) -> tuple[int, ...] | None:
+def _document(partition: AnyPartition) -> dict[str, Any]:
+    if isinstance(partition, Composite):
+        return {"types": partition.types, "cuts": [[None if one is None else _text(one) for one in cut] for cut in partition.cuts]}
+    return {"type": partition.type, "cuts": [_text(cut) for cut in partition.cuts]}
+
+
+def _partition(document: dict[str, Any]) -> AnyPartition:
+    if "types" not in document:
+        return Partition(type=document["type"], cuts=tuple(map(_READERS[kind_of(document["type"])], document["cuts"])))
+    read = [_READERS[kind_of(one)] for one in document["types"]]
+    cuts = [tuple(None if text is None else of(text) for of, text in zip(read, cut, strict=True)) for cut in document["cuts"]]
+    return Composite(types=tuple(document["types"]), cuts=tuple(cuts))
+
+
+def _rows(told: list[int] | None, partition: AnyPartition) -> tuple[int, ...] | None:
     if told is not None and len(told) != partition.count:
         raise ValueError(f"{len(told)} numbers of rows for {partition.count} fragments")
     return None if told is None else tuple(map(int, told))
 
 
-def to_bytes(partition: Partition) -> bytes:
+def to_bytes(partition: AnyPartition) -> bytes:
     """A partition alone."""
     return KeptCuts(partition=partition).to_bytes()
 
 
-def from_bytes(data: bytes) -> Partition:
+def from_bytes(data: bytes) -> AnyPartition:
     """The partition that was written.
 
     :raises SketchDamaged, SketchTooNew: as `KeptCuts.from_bytes`.

@@ -26,24 +26,29 @@ class CannotCarry(Exception):
 
 
 class NumberLost(CannotCarry):
-    """A number is asked for where only the column is left that tells it."""
+    """A number is asked for where only the columns are left that tell it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class One:
     """At most one row of a source stands behind each row.
 
-    :ivar value: a column that equals, in every row, the sketched column of that row; None where there is none.
-    :ivar number: the number of its fragment, NULL where there is no such row; None where only the value has come so far.
+    :ivar values: columns that equal, in every row, the sketched columns of that row, each in its place; none where one has none.
+    :ivar number: the number of its fragment, NULL where there is no such row; None where only the values have come so far.
     """
 
     leaf: int
-    value: Attribute | None = None
+    values: tuple[Attribute, ...] = ()
     number: Attribute | None = None
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
-        return tuple(one for one in (self.value, self.number) if one is not None)
+        return self.values if self.number is None else (*self.values, self.number)
+
+    @property
+    def told_by(self) -> tuple[Attribute, ...]:
+        """What tells the fragment: the columns, where there are any."""
+        return self.values or self.attributes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +80,8 @@ class Carried:
 class Carrying:
     """What is carried.
 
-    :ivar columns: the column that a sketch is to be of, by leaf. :ivar counts: how many fragments it has, where that is known yet.
+    :ivar columns: the column that a sketch is to be of, or several (`column_text`), by leaf.
+    :ivar counts: how many fragments it has, where that is known yet.
     :ivar fresh: gives the attributes of marks. :ivar segments: what the rows of stored segments carry.
     :ivar union: how the fragments of groups are united where their order is free; None: as costs least.
     :ivar grouped: whether a semi-join's partners are grouped by what they are joined by, so that their numbers come along.

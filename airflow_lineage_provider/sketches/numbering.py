@@ -6,9 +6,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import TypeAlias
 
+from airflow_lineage_provider.sketches.composite import AnyPartition, Composite
 from airflow_lineage_provider.sketches.constants import MOST_BIGINT, constant, type_of
 from airflow_lineage_provider.sketches.kinds import is_whole, kind_of
+from airflow_lineage_provider.sketches.ordinals import CompositeNumbering, composite_numbering
 from airflow_lineage_provider.sketches.partition import Partition
 
 
@@ -40,15 +43,26 @@ class Numbering:
     widths: Widths | None = None
 
 
-def numbering(partition: Partition) -> Numbering:
-    """How the values of a partition's column are numbered.
+AnyNumbering: TypeAlias = Numbering | CompositeNumbering
 
-    >>> numbering(Partition(type="int", cuts=(10, 20, 30))).widths
+
+def numbering(partition: AnyPartition) -> AnyNumbering:
+    """How the values of a partition's column, or columns, are numbered.
+
+    :raises SketchError: Spark has no such constants.
+    """
+    return composite_numbering(partition) if isinstance(partition, Composite) else numbering_of_column(partition)
+
+
+def numbering_of_column(partition: Partition) -> Numbering:
+    """The same of one column.
+
+    >>> numbering_of_column(Partition(type="int", cuts=(10, 20, 30))).widths
     Widths(first=10, last=30, step=10)
-    >>> numbering(Partition(type="boolean", cuts=(False, True))).cuts
+    >>> numbering_of_column(Partition(type="boolean", cuts=(False, True))).cuts
     ('0', '1')
     >>> from decimal import Decimal
-    >>> numbering(Partition(type="int", cuts=(1, Decimal("1.5"), 2))).numbers
+    >>> numbering_of_column(Partition(type="int", cuts=(1, Decimal("1.5"), 2))).numbers
     (0, 1, 3)
 
     :raises SketchError: Spark has no such constants.

@@ -6,14 +6,15 @@ import zlib
 
 from airflow_lineage_provider.errors import SketchDamaged, SketchTooNew
 
-FORMAT = 1
+FORMAT = 2
+"""The newest: that of fragments of several columns."""
 _HEAD = 8
 
 
-def packed(magic: bytes, body: bytes) -> bytes:
+def packed(magic: bytes, body: bytes, version: int = 1) -> bytes:
     """Three letters, the version of the format, a checksum, and the body, compressed."""
     content = zlib.compress(body, 9)
-    return magic + bytes([FORMAT]) + zlib.crc32(content).to_bytes(4, "little") + content
+    return magic + bytes([version]) + zlib.crc32(content).to_bytes(4, "little") + content
 
 
 def unpacked(magic: bytes, data: bytes, what: str, most: int) -> bytes:

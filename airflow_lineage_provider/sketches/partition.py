@@ -75,9 +75,14 @@ class Partition:
         return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
 
     @property
-    def null_fragment(self) -> int:
-        """The fragment of NULL."""
+    def ranges(self) -> int:
+        """How many fragments are ranges of values."""
         return len(self.cuts) + 1
+
+    @property
+    def null_fragment(self) -> int:
+        """The fragment of NULL: the first behind these."""
+        return self.ranges
 
     @property
     def nan_fragment(self) -> int | None:

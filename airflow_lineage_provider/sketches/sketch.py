@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, get_args
 from typing import Literal as OneOf
 
 from airflow_lineage_provider.errors import SketchDamaged, SketchError
+from airflow_lineage_provider.sketches.column_text import columns_in, of_columns
 from airflow_lineage_provider.sketches.packed import packed, unpacked
 
 SketchKind: TypeAlias = OneOf["accurate", "superset"]
@@ -24,7 +25,8 @@ _MOST_BYTES = 1 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class Sketch:
-    """Fragments of one leaf's column, by number, of a partition with ``count`` fragments.
+    """Fragments of one leaf's column, by number, of a partition with ``count`` fragments; or of several columns, in one text
+    (`column_text`).
 
     ``versions`` are the versions of *all* sources of the run, in the order of its leaves: with others the sketch says nothing.
 
@@ -46,10 +48,16 @@ class Sketch:
             raise SketchError(f"no kind of sketch: {self.kind!r}; there are {', '.join(get_args(SketchKind))}")
 
     def to_bytes(self) -> bytes:
-        """With a version of the format and a checksum: two bits a fragment at most, so 10,000 fragments are less than 10 KB."""
+        """With a version of the format and a checksum: two bits a fragment at most, so 10,000 fragments are less than 10 KB. (Of several
+        columns it is of a format that releases which know but one do not read.)"""
         bits = sum(1 << one for one in self.fragments).to_bytes((self.count + 7) // 8, "little")
+        columns = columns_in(self.column)
         head = {"leaf": self.leaf, "column": self.column, "count": self.count, "versions": self.versions, "kind": self.kind}
-        return packed(_MAGIC, json.dumps(head, separators=(",", ":")).encode() + b"\0" + bits)
+        if len(columns) > 1:
+            del head["column"]
+            head["columns"] = columns
+        body = json.dumps(head, separators=(",", ":")).encode() + b"\0" + bits
+        return packed(_MAGIC, body, 2 if len(columns) > 1 else 1)
 
     @staticmethod
     def from_bytes(data: bytes) -> Sketch:
@@ -71,5 +79,6 @@ def _read(body: bytes) -> Sketch:
         raise ValueError(f"{len(bits)} bytes for {head['count']} fragments")
     number = int.from_bytes(bits, "little")
     fragments = frozenset(at for at in range(len(bits) * 8) if number >> at & 1)
-    given = {"leaf": head["leaf"], "column": head["column"], "count": head["count"], "kind": head["kind"]}
+    column = of_columns(head["columns"]) if "columns" in head else head["column"]
+    given = {"leaf": head["leaf"], "column": column, "count": head["count"], "kind": head["kind"]}
     return Sketch(fragments=fragments, versions=tuple(head["versions"]), **given)

@@ -14,10 +14,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from airflow_lineage_provider.errors import SketchError
-from airflow_lineage_provider.plan.expressions import Attribute, Call, Expression, Literal
+from airflow_lineage_provider.plan.expressions import Attribute, Expression, Literal
+from airflow_lineage_provider.sketches.composite import AnyPartition, Composite
+from airflow_lineage_provider.sketches.conditions import balanced, both, call
 from airflow_lineage_provider.sketches.constants import FALSE, TRUE, constant, type_of
 from airflow_lineage_provider.sketches.files import PATH, files_in
 from airflow_lineage_provider.sketches.intervals import Interval, intervals_of
+from airflow_lineage_provider.sketches.lexicographic import LexicographicSelection
+from airflow_lineage_provider.sketches.ordinals import CodeMembership
 from airflow_lineage_provider.sketches.partition import Partition
 
 FEW = 16
@@ -51,32 +55,40 @@ class Membership:
 @dataclass(frozen=True, kw_only=True)
 class Selection:
     """The rows of a leaf that meet ``intervals`` and are in a ``membership``, where there are these. Neither is ever NULL, or fails. Or
-    those of ``files``, whose names are Spark's."""
+    those of ``files``, whose names are Spark's.
 
-    column: Attribute
+    :ivar columns: what both ask, in the order of the partition.
+    """
+
+    columns: tuple[Attribute, ...]
     intervals: Expression | None = None
-    membership: Membership | None = None
+    membership: Membership | CodeMembership | None = None
     files: tuple[str, ...] | None = None
 
 
-def selection(partition: Partition, fragments: frozenset[int], column: Attribute) -> Selection | None:
-    """The selection of a leaf's rows that are in these fragments; None where all rows are.
+def selection(partition: AnyPartition, fragments: frozenset[int], *columns: Attribute) -> Selection | None:
+    """The selection of a leaf's rows that are in these fragments of one column, or of several; None where all rows are.
 
-    :raises SketchError: the column is of another type than the partition; a cut cannot be written as a constant of Spark's.
+    :raises SketchError: the columns are of other types than the partition; a cut cannot be written as a constant of Spark's.
     """
-    if column.type != partition.type:
-        raise SketchError(f"fragments of {partition.type} are no fragments of column {column.name}, which is {column.type}")
-    if column == PATH:
+    types = partition.types if isinstance(partition, Composite) else (partition.type,)
+    if tuple(one.type for one in columns) != types:
+        told, names, theirs = ", ".join(types), ", ".join(one.name for one in columns), ", ".join(one.type for one in columns)
+        raise SketchError(f"fragments of {told} are no fragments of column {names}, which is {theirs}")
+    if columns == (PATH,) and isinstance(partition, Partition):
         inside = files_in(partition, fragments)
-        return Selection(column=column, files=inside) if len(inside) < len(partition.cuts) else None
+        return Selection(columns=columns, files=inside) if len(inside) < len(partition.cuts) else None
     if len(fragments) == partition.count:
         return None
     if not fragments:
-        return Selection(column=column, intervals=FALSE)
-    made = _Selected(partition, fragments, column)
+        return Selection(columns=columns, intervals=FALSE)
+    if isinstance(partition, Composite):
+        several = LexicographicSelection(partition, fragments, columns)
+        return Selection(columns=columns, intervals=several.for_reader(), membership=several.membership())
+    made = _Selected(partition, fragments, columns[0])
     if len(made.intervals) <= FEW:
-        return Selection(column=column, intervals=made.within(made.intervals))
-    return Selection(column=column, intervals=made.for_reader(), membership=made.membership())
+        return Selection(columns=columns, intervals=made.within(made.intervals))
+    return Selection(columns=columns, intervals=made.for_reader(), membership=made.membership())
 
 
 @dataclass(frozen=True)
@@ -88,7 +100,7 @@ class _Selected:
     @property
     def ranges(self) -> int:
         """How many fragments are ranges of values."""
-        return self.partition.null_fragment
+        return self.partition.ranges
 
     @cached_property
     def intervals(self) -> tuple[Interval, ...]:
@@ -119,24 +131,24 @@ class _Selected:
 
     def within(self, intervals: Sequence[Interval]) -> Expression:
         """A disjunction of intervals, and of what is in none. That the value is not NULL is said once: so Spark asks no interval for it."""
-        beside = [_call("isnull", self.column)] if self.null else []
+        beside = [call("isnull", self.column)] if self.null else []
         if self.nan:
-            beside.append(_both(_call("isnotnull", self.column), _call("isnan", self.column)))
+            beside.append(both(call("isnotnull", self.column), call("isnan", self.column)))
         among = [self._between(one) for one in intervals]
         if not among:
-            return _balanced("or", beside) if beside else FALSE
-        inside = _both(_call("isnotnull", self.column), _balanced("or", among))
-        return _balanced("or", [inside, *beside])
+            return balanced("or", beside) if beside else FALSE
+        inside = both(call("isnotnull", self.column), balanced("or", among))
+        return balanced("or", [inside, *beside])
 
     def _between(self, one: Interval) -> Expression:
         terms = []
         if one.first > 0:
-            terms.append(_call(">=", self.column, self.cut(one.first - 1)))
+            terms.append(call(">=", self.column, self.cut(one.first - 1)))
         if one.last < self.ranges - 1:
-            terms.append(_call("<", self.column, self.cut(one.last)))
+            terms.append(call("<", self.column, self.cut(one.last)))
         elif self.nan is not None:  # NaN is the largest of Spark's numbers
-            terms.append(_call("not", _call("isnan", self.column)))
-        return _balanced("and", terms) if terms else TRUE
+            terms.append(call("not", call("isnan", self.column)))
+        return balanced("and", terms) if terms else TRUE
 
     # --- exactly -------------------------------------------------------------------------------------------------------
 
@@ -155,22 +167,3 @@ class _Selected:
         texts = tuple(one.value or "" for one in bounds)
         type_ = type_of(bounds, self.partition.type)
         return Membership(column=self.column, type=type_, bounds=texts, before=0 in self.fragments, null=self.null, nan=self.nan)
-
-
-# --- expressions -------------------------------------------------------------------------------------------------------
-
-
-def _call(function: str, *arguments: Expression) -> Call:
-    return Call(function=function, arguments=arguments, type="boolean")
-
-
-def _both(left: Expression, right: Expression) -> Call:
-    return _call("and", left, right)
-
-
-def _balanced(function: str, terms: Sequence[Expression]) -> Expression:
-    """Terms connected in a tree that is as flat as can be: Spark's optimizer goes down a chain again and again."""
-    if len(terms) == 1:
-        return terms[0]
-    middle = len(terms) // 2
-    return _call(function, _balanced(function, terms[:middle]), _balanced(function, terms[middle:]))

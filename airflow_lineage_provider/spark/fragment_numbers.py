@@ -1,31 +1,48 @@
-"""The number of the fragment that a column's value is in (`sketches.numbering`), as a column of Spark's."""
+"""The number of the fragment that a row is in by one column, or by several (`sketches.numbering`), as a column of Spark's."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
-from pyspark.sql.internal import InternalFunction
 
+from airflow_lineage_provider.sketches.column_text import columns_in
 from airflow_lineage_provider.sketches.files import FILE_PATH
+from airflow_lineage_provider.sketches.ordinals import CompositeNumbering
 from airflow_lineage_provider.spark.frames import quoted
-from airflow_lineage_provider.spark.selected import constant_array
+from airflow_lineage_provider.spark.searched import code_of, constant_array, place_among
 from airflow_lineage_provider.spark.session import PARSER, apply_conf
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import Column, DataFrame
 
-    from airflow_lineage_provider.sketches.numbering import Numbering, Widths
+    from airflow_lineage_provider.sketches.numbering import AnyNumbering, Numbering, Widths
 
 
-def with_fragments(frame: DataFrame, name: str, how: Numbering, number: str) -> DataFrame:
-    """The frame with one more column, ``number``: that of the fragment of each row's ``name``."""
+def with_fragments(frame: DataFrame, name: str, how: AnyNumbering, number: str) -> DataFrame:
+    """The frame with one more column, ``number``: that of the fragment of each row's ``name``, which may name several columns."""
     with apply_conf(frame.sparkSession, PARSER):
-        return frame.withColumn(number, fragment_number(name, how))
+        return frame.withColumn(number, fragment_number(columns_in(name, frame.columns), how))
 
 
-def fragment_number(name: str, how: Numbering) -> Column:
-    """The number of the fragment of a column's value, which is never NULL. It is to be made under the default rules for SQL text."""
+def fragment_number(names: Sequence[str], how: AnyNumbering) -> Column:
+    """The number of the fragment of a row's values in these columns, which is never NULL. It is to be made under the default rules for SQL
+    text."""
+    if isinstance(how, CompositeNumbering):
+        return _by_code(names, how)
+    (name,) = names
+    return _of_value(name, how)
+
+
+def _by_code(names: Sequence[str], how: CompositeNumbering) -> Column:
+    if not how.codes:
+        return F.lit(0)
+    return _cuts_before(place_among(code_of([F.col(quoted(name)) for name in names], how.parts), list(map(str, how.codes)), "bigint"))
+
+
+def _of_value(name: str, how: Numbering) -> Column:
     value = F.col(name if name == FILE_PATH else quoted(name))
     if not how.cuts:
         found = F.lit(0)
@@ -43,10 +60,10 @@ def _by_width(name: str, value: Column, widths: Widths, count: int) -> Column:
 
 
 def _searched(value: Column, how: Numbering) -> Column:
-    """Java's binary search tells the place of the cut, or ``-1 - n`` where ``n`` cuts are below."""
-    compared = value.cast(how.type)
-    if how.type == "double":
-        compared = compared + F.lit(0.0)  # the search has -0.0 below 0.0
-    place = InternalFunction.array_binary_search(constant_array(how.cuts, how.type), compared)
-    before = F.when(place >= F.lit(0), place + F.lit(1)).otherwise(F.lit(-1) - place)
+    before = _cuts_before(place_among(value, how.cuts, how.type))
     return F.get(constant_array(list(map(str, how.numbers)), "int"), before) if how.numbers else before
+
+
+def _cuts_before(place: Column) -> Column:
+    """How many cuts are not above a value, by its place among them."""
+    return F.when(place >= F.lit(0), place + F.lit(1)).otherwise(F.lit(-1) - place)

@@ -90,7 +90,7 @@ def test_a_job_is_read_as_it_was_written(tmp_path: Path) -> None:
         capture_of={"loans": CaptureTable(where="debt > 0", partition_by=("occ",)), "clients": CaptureTable(granularity=())},
         capture_subqueries="rows",
         capture_mode="inject", sketches="auto", verify_sketches=True,
-        sketch_on=sent({"loans": "id", "rates": SketchOn(column="day", cuts=CUTS, fragments=7)}),
+        sketch_on=sent({"loans": "id", "rates": SketchOn(column="day", cuts=CUTS, fragments=7), "sales": SALES}),
         settings={"AIRFLOW_LINEAGE_HIDE": "x"}, context={"map_index": -1},
     )  # fmt: skip
     write_job(full, tmp_path / "job")
@@ -100,7 +100,8 @@ def test_a_job_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert not (tmp_path / "job").exists()
     with pytest.raises(EnvironmentProblem, match="is not on this machine: does the driver run in cluster mode"):
         read_job(str(tmp_path / "job"))
-    assert received(read.sketch_on) == {"loans": SketchOn(column="id"), "rates": SketchOn(column="day", cuts=CUTS, fragments=7)}
+    rates = SketchOn(column="day", cuts=CUTS, fragments=7)
+    assert received(read.sketch_on) == {"loans": SketchOn(column="id"), "rates": rates, "sales": SALES}
     assert "hunter2" not in repr(full)
     assert "pw" not in repr(full)
 
@@ -133,6 +134,7 @@ def test_cuts_of_no_column_are_refused() -> None:
 
 
 CUTS = (1, Decimal("2.50"), 3.5, "four", date(2026, 1, 5), datetime(2026, 1, 6, 7, tzinfo=UTC), True)
+SALES = SketchOn(column=["store", "day"], cuts=[("a", date(2026, 1, 5)), ("b", None)])
 
 REFUSED = [
     ({"application": "judge.py", "sketches": "auto", "verify_sketches": True}, "sketches, verify_sketches: for a function that is called"),

@@ -9,8 +9,9 @@ from random import Random
 from typing import Any
 
 from airflow_lineage_provider.plan.pipeline import Pipeline
+from airflow_lineage_provider.sketches.column_text import columns_in, of_columns
 from airflow_lineage_provider.sketches.columns import SafeColumn, canonical, safe_columns
-from airflow_lineage_provider.sketches.partition import Partition
+from airflow_lineage_provider.sketches.composite import AnyPartition, in_order, uncut
 from airflow_lineage_provider.sketches.statistics import ColumnBounds
 from airflow_lineage_provider.sketches.steps import aligned
 from airflow_lineage_provider.sketches.template import why_another_time
@@ -23,6 +24,8 @@ from tests.sketches.drawn import Drawer, tables
 from tests.sketches.planned import NoPlan, apart, planned
 
 SPARK_TYPES = {"int": "bigint", "bigint": "bigint", "string": "string", "boolean": "boolean", "double": "double"}
+SEVERAL = tuple(map(of_columns, (("k", "s"), ("v", "k"), ("s", "v", "k"))))
+"""Columns of the drawn tables that are cut together."""
 
 
 @dataclass
@@ -38,6 +41,7 @@ class Counted:
     skipped: int = 0
     aligned: int = 0
     at_limit: int = 0
+    several: int = 0
     rules: Counter[str] = field(default_factory=Counter)
     violations: list[str] = field(default_factory=list)
 
@@ -47,29 +51,38 @@ def values_of(rows: list[Row]) -> Counter[Any]:
     return Counter(tuple(map(same, row.values)) for row in rows)
 
 
-def over_sketch(data: q.Data, column: str, partition: Partition, fragments: frozenset[int]) -> q.Data:
+def in_columns(data: q.Data, column: str) -> Callable[[tuple[Any, ...]], Any]:
+    """What a row of a table has in a column; or in several, which one text names."""
+    names = [name for name, _ in data.columns]
+    places = [names.index(one) for one in columns_in(column, names)]
+    return lambda row: row[places[0]] if len(places) == 1 else tuple(row[at] for at in places)
+
+
+def over_sketch(data: q.Data, column: str, partition: AnyPartition, fragments: frozenset[int]) -> q.Data:
     """The rows of a table that are in the fragments."""
-    at = [name for name, _ in data.columns].index(column)
-    return replace(data, rows=tuple(row for row in data.rows if partition.fragment_of(row[at]) in fragments))
+    of = in_columns(data, column)
+    return replace(data, rows=tuple(row for row in data.rows if partition.fragment_of(of(row)) in fragments))
 
 
-def accurate(rows: list[Row], name: str, data: q.Data, column: str, partition: Partition) -> frozenset[int]:
+def accurate(rows: list[Row], name: str, data: q.Data, column: str, partition: AnyPartition) -> frozenset[int]:
     """The fragments of the rows of a table that stand behind a result."""
     behind = {rid for row in rows for table, rid in row.lineage if table == name}
-    at = [one for one, _ in data.columns].index(column)
-    return partition.fragments_of(row[at] for row in data.rows if row[data.rid] in behind)
+    of = in_columns(data, column)
+    return partition.fragments_of(of(row) for row in data.rows if row[data.rid] in behind)
 
 
-def partitions(random: Random, data: q.Data, column: str) -> Iterator[Partition]:
+def partitions(random: Random, data: q.Data, column: str) -> Iterator[AnyPartition]:
     """A value a fragment, and some at random."""
-    at = [name for name, _ in data.columns].index(column)
-    kind = SPARK_TYPES[dict(data.columns)[column]]
-    values = sorted({row[at] for row in data.rows if row[at] is not None and row[at] == row[at]})
-    yield Partition(type=kind, cuts=tuple(values))
-    yield Partition(type=kind, cuts=tuple(sorted(random.sample(values, random.randint(0, len(values))))))
+    of, kinds = in_columns(data, column), dict(data.columns)
+    kind = tuple(SPARK_TYPES[kinds[one]] for one in columns_in(column, kinds))
+    found = {of(row) for row in data.rows if of(row) is not None and of(row) == of(row)}
+    values = sorted(found, key=in_order)
+    whole = uncut(kind if len(kind) > 1 else kind[0])
+    yield replace(whole, cuts=tuple(values))
+    yield replace(whole, cuts=tuple(sorted(random.sample(values, random.randint(0, len(values))), key=in_order)))
 
 
-def with_steps(partition: Partition, steps: tuple[str, ...]) -> Partition:
+def with_steps(partition: AnyPartition, steps: tuple[str, ...]) -> AnyPartition:
     """The partition without the cuts that a proof is not of, which is for cuts where steps begin."""
     return replace(partition, cuts=aligned(partition.cuts, steps)) if steps else partition
 
@@ -110,7 +123,7 @@ def check(seed: int, counted: Counted, datasets: int = 4, of: Callable[[Drawer, 
     depth = random.choice((1, 2, 2, 3, 3, 4))
     query: Callable[[Drawer, int], q.Node] = Drawer.first_by_key if random.random() < 0.1 else Drawer.query
     node, given = drawn(random, depth, datasets, of or query)
-    verdicts = judged(node, given, random)
+    verdicts = judged(node, given, random, together=True)
     if verdicts is None:
         return
     safe = [one for one in verdicts if one.safe]
@@ -127,17 +140,19 @@ def check(seed: int, counted: Counted, datasets: int = 4, of: Callable[[Drawer, 
 
 def violated(node: q.Node, leaves: dict[str, q.Data], verdicts: list[SafeColumn], random: Random, counted: Counted) -> Iterator[str]:
     """What the oracle has against the verdicts."""
+    aside = Random(repr(node))  # so the others are what they are without columns that are cut together
     try:
         with tied.any_that_tie():
             yield from tied.missed(node, leaves, verdicts)
             for one in (one for one in verdicts if one.safe and one.ties and is_alike_each_time(node, leaves, one.leaf)):
-                yield from compared_where_rows_tie(node, leaves, one, random, counted)
+                yield from compared_where_rows_tie(node, leaves, one, aside if one.column in SEVERAL else random, counted)
         rows = evaluate.rows(node, leaves)
     except Ambiguous:
         counted.skipped += 1
         return
     for one in (one for one in verdicts if one.safe and not one.ties):
-        yield from compared(node, leaves, one, random, counted, rows)
+        counted.several += one.column in SEVERAL
+        yield from compared(node, leaves, one, aside if one.column in SEVERAL else random, counted, rows)
 
 
 def is_alike_each_time(node: q.Node, leaves: dict[str, q.Data], leaf: int) -> bool:
@@ -193,8 +208,9 @@ def bounds_of(given: list[dict[str, q.Data]]) -> dict[tuple[int, str], ColumnBou
     return found
 
 
-def judged(node: q.Node, given: list[dict[str, q.Data]], random: Random) -> list[SafeColumn] | None:
-    """What the prover says; now and then with statistics and keys, which then hold of all the tables."""
+def judged(node: q.Node, given: list[dict[str, q.Data]], random: Random, *, together: bool = False) -> list[SafeColumn] | None:
+    """What the prover says; now and then with statistics and keys, which then hold of all the tables. ``together``: of some columns of a
+    table together, too."""
     try:
         plan = planned(node, given[0])
     except NoPlan:
@@ -206,4 +222,7 @@ def judged(node: q.Node, given: list[dict[str, q.Data]], random: Random) -> list
         key = "k" if unique else "rid"
         keys = {int(name.split("@")[1]): (key,) for name in given[0]}
     pipeline = Pipeline(plan=plan, names=tuple(f"c{at}" for at in range(len(plan.output))))
-    return list(safe_columns(pipeline, bounds=bounds, keys=keys))
+    aside = Random(repr(node))
+    leaf = int(aside.choice(sorted(given[0])).split("@")[1])
+    several = safe_columns(pipeline, bounds=bounds, keys=keys, only=[(leaf, aside.choice(SEVERAL))] if together else [])
+    return [*safe_columns(pipeline, bounds=bounds, keys=keys), *several]

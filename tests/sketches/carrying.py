@@ -23,6 +23,7 @@ from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import functions_of
 from airflow_lineage_provider.rewrite.pipeline import rewrite
 from airflow_lineage_provider.sketches.carried_run import CarriedRun, carried_run, told_by
+from airflow_lineage_provider.sketches.composite import AnyPartition
 from airflow_lineage_provider.sketches.marks import FRAGMENT, Many, One
 from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.unions import Union, from_words
@@ -33,7 +34,7 @@ from tests.oracle import evaluate
 from tests.oracle import query as q
 from tests.oracle.row import Ambiguous
 from tests.oracle.values import same
-from tests.sketches.against import accurate, drawn, partitions, values_of
+from tests.sketches.against import SEVERAL, accurate, drawn, in_columns, partitions, values_of
 from tests.sketches.drawn import COLUMNS, Drawer
 from tests.sketches.planned import NoPlan, planned
 
@@ -87,20 +88,20 @@ def in_duckdb(plan: o.Plan, tables: Mapping[LeafKey, LeafTable]) -> str:
     return sqlglot.transpile(lower(plan, bind(plan, tables), dialect="spark"), read="spark", write="duckdb")[0]
 
 
-def fragments(run: CarriedRun, leaf: int, rows: pa.Table, partition: Partition) -> frozenset[int]:
+def fragments(run: CarriedRun, leaf: int, rows: pa.Table, partition: AnyPartition) -> frozenset[int]:
     """What the marks in the rows of a result say."""
     return frozenset().union(*(_of_mark(mark, rows, partition) for mark in run.marks[leaf]))
 
 
-def _of_mark(mark: One | Many, rows: pa.Table, partition: Partition) -> frozenset[int]:
+def _of_mark(mark: One | Many, rows: pa.Table, partition: AnyPartition) -> frozenset[int]:
     columns = [rows.column(a.name).to_pylist() for a in told_by(mark)]
     if isinstance(mark, Many):
         if mark.union == "words":
             return frozenset().union(*(from_words(row) for row in zip(*columns, strict=True)))
         return frozenset(flat(columns[0]))
-    if mark.value is None:
+    if not mark.values:
         return frozenset(one for one in columns[0] if one is not None)
-    return partition.fragments_of(columns[0])
+    return partition.fragments_of(columns[0] if isinstance(partition, Partition) else zip(*columns, strict=True))
 
 
 def flat(lists: Iterable[Any]) -> Iterable[int]:
@@ -112,7 +113,7 @@ def flat(lists: Iterable[Any]) -> Iterable[int]:
             yield one
 
 
-def tables_of(given: Mapping[str, q.Data], cut: Mapping[int, tuple[str, Partition]]) -> dict[int, pa.Table]:
+def tables_of(given: Mapping[str, q.Data], cut: Mapping[int, tuple[str, AnyPartition]]) -> dict[int, pa.Table]:
     """The tables by leaf, those that are cut with the number of each row's fragment."""
     found = {}
     for name, data in given.items():
@@ -120,7 +121,8 @@ def tables_of(given: Mapping[str, q.Data], cut: Mapping[int, tuple[str, Partitio
         columns = {column: pa.array([row[at] for row in data.rows], _TYPES[kind]) for at, (column, kind) in enumerate(COLUMNS)}
         if leaf in cut:
             column, partition = cut[leaf]
-            columns[FRAGMENT] = pa.array([partition.fragment_of(one) for one in columns[column].to_pylist()], pa.int32())
+            of = in_columns(data, column)
+            columns[FRAGMENT] = pa.array([partition.fragment_of(of(row)) for row in data.rows], pa.int32())
         found[leaf] = pa.table(columns)
     return found
 
@@ -151,7 +153,7 @@ class Case:
     def checked(self, given: Mapping[str, q.Data], random: Random, counted: Carried) -> None:
         """That the rows are the same, and the fragments are those that the oracle says; what is not is noted."""
         names = {int(name.split("@")[1]): name for name in given}
-        columns = {leaf: random.choice(("rid", "k", "v", "s")) for leaf in names if random.random() < 0.8}
+        columns = {leaf: random.choice(("rid", "k", "v", "s", *SEVERAL)) for leaf in names if random.random() < 0.8}
         cut = {leaf: (column, random.choice(list(partitions(random, given[names[leaf]], column)))) for leaf, column in columns.items()}
         union: Union | None = random.choice(("set", "words", None))
         run = carried_run(self.made, self.rest, columns, {leaf: one.count for leaf, (_, one) in cut.items()}, union)
@@ -196,7 +198,7 @@ def _bag(rows: pa.Table, names: Sequence[str]) -> Counter[Any]:
 
 
 def _kind(mark: One | Many) -> str:
-    return mark.union if isinstance(mark, Many) else "number" if mark.value is None else "value"
+    return mark.union if isinstance(mark, Many) else ("number", "value", "values")[min(2, len(mark.values))]
 
 
 def check(seed: int, counted: Carried, query: Callable[[Drawer, int], q.Node] = Drawer.query) -> None:

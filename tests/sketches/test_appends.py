@@ -18,6 +18,7 @@ from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.pipeline import Pipeline
 from airflow_lineage_provider.sketches import appends
 from airflow_lineage_provider.sketches.appends import AppendRule, append_rule
+from airflow_lineage_provider.sketches.composite import AnyPartition
 from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.statistics import ColumnBounds
 from tests.in_turn import QUICK, few
@@ -25,7 +26,7 @@ from tests.oracle import evaluate
 from tests.oracle import query as q
 from tests.oracle.row import Ambiguous
 from tests.sketches import against
-from tests.sketches.against import accurate, bounds_of, over_sketch, partitions, values_of, with_steps
+from tests.sketches.against import SEVERAL, accurate, bounds_of, in_columns, over_sketch, partitions, values_of, with_steps
 from tests.sketches.drawn import COLUMNS, Drawer, tables
 from tests.sketches.planned import NoPlan, apart, planned
 from tests.sketches.test_golden import table
@@ -50,11 +51,11 @@ def leaf_of(name: str) -> int:
 # --- what is read ------------------------------------------------------------------------------------------------------
 
 
-def read(old: q.Data, added: q.Data, column: str, partition: Partition, sketch: frozenset[int], rule: AppendRule) -> q.Data:
+def read(old: q.Data, added: q.Data, column: str, partition: AnyPartition, sketch: frozenset[int], rule: AppendRule) -> q.Data:
     """What a run reads: all added rows, and the old ones of the sketch's fragments, and of theirs where the rule says so."""
-    at = [name for name, _ in old.columns].index(column)
-    wanted = sketch | partition.fragments_of(row[at] for row in added.rows) if rule.fragments else sketch
-    return replace(old, rows=tuple(row for row in old.rows if partition.fragment_of(row[at]) in wanted) + added.rows)
+    of = in_columns(old, column)
+    wanted = sketch | partition.fragments_of(of(row) for row in added.rows) if rule.fragments else sketch
+    return replace(old, rows=tuple(row for row in old.rows if partition.fragment_of(of(row)) in wanted) + added.rows)
 
 
 def wrong(
@@ -252,7 +253,9 @@ def checked(seed: int, told: Counter[str], of: Callable[[Grouping, int], q.Node]
     drawn = [appended(random, names, least, lower, full) for _ in range(4)]
     whole = [{**old, name: replace(old[name], rows=old[name].rows + added.rows)} for old, added in drawn]
     bounds = bounds_of(whole) if random.random() < 0.5 else {}
-    found = {column: append_rule(pipeline, leaf_of(name), column, bounds=bounds, keys=keys) for column, _ in COLUMNS}
+    aside = Random(repr(node))
+    columns = [*(column for column, _ in COLUMNS), aside.choice(SEVERAL)]
+    found = {column: append_rule(pipeline, leaf_of(name), column, bounds=bounds, keys=keys) for column in columns}
     rules = {column: rule for column, rule in found.items() if isinstance(rule, AppendRule)}
     told["with a rule"] += bool(rules)
     told["by steps"] += any(rule.aligned for rule in rules.values())
@@ -263,7 +266,9 @@ def checked(seed: int, told: Counter[str], of: Callable[[Grouping, int], q.Node]
     for old, added in drawn if rules else ():
         for column, rule in rules.items():
             try:
-                yield from (f"seed {seed}: {text}" for text in wrong(node, old, name, added, column, rule, random, told))
+                drawing = aside if column in SEVERAL else random
+                told["several together"] += column in SEVERAL
+                yield from (f"seed {seed}: {text}" for text in wrong(node, old, name, added, column, rule, drawing, told))
             except Ambiguous:
                 told["ambiguous"] += 1
 

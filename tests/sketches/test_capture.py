@@ -34,4 +34,4 @@ def test_what_is_carried_is_what_stands_behind(block: int) -> None:
     assert counted.checks > 0.3 * counted.leaves
     assert counted.rows > 0.3 * SAMPLE
     assert counted.others <= 0.02 * counted.rows
-    assert {"value", "number", "set", "words"} <= counted.kinds.keys()
+    assert {"value", "values", "number", "set", "words"} <= counted.kinds.keys()

@@ -24,10 +24,18 @@ MOST = 200
 """Queries that are looked through, from the first that sees it today."""
 
 
-def _any_key(mark: Mark, keys: Any, _equal: EqualColumns) -> Attribute | None:
+def _any_key(mark: Mark, keys: Any, _equal: EqualColumns) -> tuple[Attribute, ...]:
     """Whatever a group has in common tells the fragment."""
-    told = isinstance(mark, One) and mark.value is not None
-    return next((key for key in keys if isinstance(key, Attribute)), None) if told else None
+    first = next((key for key in keys if isinstance(key, Attribute)), None)
+    return () if first is None or not isinstance(mark, One) else tuple(first for _ in mark.values)
+
+
+def _one_key(mark: Mark, keys: Any, equal: EqualColumns) -> tuple[Attribute, ...]:
+    """What tells one column's value is taken to tell those of all that are cut together."""
+    values = mark.values if isinstance(mark, One) else ()
+    found = [next((key for key in keys if isinstance(key, Attribute) and key.id in equal.to(value)), None) for value in values]
+    told = next((one for one in found if one is not None), None)
+    return () if told is None else tuple(one or told for one in found)
 
 
 def _left_alone(node: Any, how: Any, ordered: bool) -> Marked:
@@ -38,7 +46,8 @@ def _left_alone(node: Any, how: Any, ordered: bool) -> Marked:
 
 MUTATIONS: dict[str, tuple[str, Callable[..., Any], Callable[[Drawer, int], q.Node], int]] = {
     "a value tells the fragment of rows that may be missing": ("_beside", lambda side, may_lack, node: side.marks, Drawer.outer, 1),
-    "any key tells the fragment": ("_key", _any_key, Drawer.grouped, 1),
+    "any key tells the fragment": ("_keys", _any_key, Drawer.grouped, 1),
+    "the key of one column tells the fragment of several": ("_keys", _one_key, Drawer.grouped, 1),
     "what stands on the right side is nobody's": ("_one_sided", _left_alone, Drawer.semi, 26),
     "of partners there is nothing": ("_semi", _left_alone, Drawer.semi, 16),
     "a branch of a union has the others' numbers": ("_nothing", lambda attribute: e.Literal(value="0", type="int"), Drawer.union, 1),

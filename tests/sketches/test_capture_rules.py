@@ -30,9 +30,7 @@ def carried(plan: o.Plan, columns: Mapping[int, str], *, grouped: bool = False, 
 
 def told(found: Carried) -> list[tuple[int, str]]:
     """What is carried of each leaf: the column that tells it, or a number, or how sets are made."""
-    return [
-        (one.leaf, one.union if isinstance(one, Many) else one.value.name if one.value is not None else "a number") for one in found.marks
-    ]
+    return [(one.leaf, one.union if isinstance(one, Many) else ", ".join(a.name for a in one.values) or "a number") for one in found.marks]
 
 
 def test_every_operator_has_a_rule(short: Shorthand) -> None:
@@ -104,7 +102,7 @@ def test_functions_of_different_values_stay_alone_where_order_matters(short: Sho
         carried(apart, {0: "k"}, ordered=True)
     (late,) = carried(apart, {0: "v"}, ordered=True).marks
     assert isinstance(late, One)
-    assert (late.value, late.number) == (grouped.keys[0], None)
+    assert (late.values, late.number) == ((grouped.keys[0],), None)
 
 
 def _sum_of_doubles(node: o.Aggregate) -> e.AggregateCall:

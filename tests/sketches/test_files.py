@@ -19,7 +19,7 @@ from airflow_lineage_provider.rewrite.fresh import FreshAttributes
 from airflow_lineage_provider.sketches.appends import AppendRule, append_rule
 from airflow_lineage_provider.sketches.capture import carry
 from airflow_lineage_provider.sketches.columns import SafeColumn, safe_columns
-from airflow_lineage_provider.sketches.files import FILE_PATH, PATH, files_in, of_files, sketched_attribute, with_paths
+from airflow_lineage_provider.sketches.files import FILE_PATH, PATH, files_in, of_files, sketched_attributes, with_paths
 from airflow_lineage_provider.sketches.marks import Carrying, One
 from airflow_lineage_provider.sketches.use import Selection, selection
 from tests.in_turn import few
@@ -52,13 +52,13 @@ def test_a_fragment_for_each_file() -> None:
 
 def test_a_selection_is_of_names() -> None:
     files = of_files(["1", "2", "3"])
-    assert selection(files, frozenset({1, 3}), PATH) == Selection(column=PATH, files=("1", "3"))
-    assert selection(files, frozenset(), PATH) == Selection(column=PATH, files=())
+    assert selection(files, frozenset({1, 3}), PATH) == Selection(columns=(PATH,), files=("1", "3"))
+    assert selection(files, frozenset(), PATH) == Selection(columns=(PATH,), files=())
     assert selection(files, frozenset({1, 2, 3}), PATH) is None
-    assert sketched_attribute(T, FILE_PATH) == PATH
-    assert sketched_attribute(T, "b") == B
+    assert sketched_attributes(T, FILE_PATH) == (PATH,)
+    assert sketched_attributes(T, "b") == (B,)
     with pytest.raises(SketchError, match="t has no column c"):
-        sketched_attribute(T, "c")
+        sketched_attributes(T, "c")
 
 
 def test_what_is_above_has_the_columns_that_it_had() -> None:
@@ -102,7 +102,7 @@ def test_rows_carry_the_number_of_their_file() -> None:
     how = Carrying(columns={0: FILE_PATH}, counts={0: 5}, fresh=FreshAttributes(T))
     (mark,) = carry(T, how).marks
     assert isinstance(mark, One)
-    assert (mark.value, mark.number is not None) == (None, True)
+    assert (mark.values, mark.number is not None) == ((), True)
 
 
 def test_new_files_are_read_whole_where_rows_are_of_one_row_each() -> None:

@@ -18,6 +18,7 @@ from airflow_lineage_provider.records.versions import FilesVersion
 from airflow_lineage_provider.running.known_cuts import KnownCuts
 from airflow_lineage_provider.sketches.choice import ChosenColumn
 from airflow_lineage_provider.sketches.columns import SafeColumn
+from airflow_lineage_provider.sketches.composite import AnyPartition
 from airflow_lineage_provider.sketches.kept_cuts import KeptCuts
 from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.wanted import SketchOn
@@ -54,7 +55,7 @@ def kept(partition: Partition, asked: int | None = None, rows: tuple[int, ...] |
     return KeptCuts(partition=partition, asked=asked, rows=rows).to_bytes()
 
 
-def told(known: KnownCuts) -> Partition | None:
+def told(known: KnownCuts) -> AnyPartition | None:
     return None if known.known is None else known.known.partition
 
 

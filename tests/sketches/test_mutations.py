@@ -17,7 +17,8 @@ from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.pipeline import Pipeline
 from airflow_lineage_provider.plan.walk import all_operators, operators
-from airflow_lineage_provider.sketches import aggregation, columns, groups, keys, order, reuse, safety
+from airflow_lineage_provider.sketches import aggregation, columns, groups, keys, order, proof, reuse, safety
+from airflow_lineage_provider.sketches.column_text import of_columns
 from airflow_lineage_provider.sketches.formula import Formulas
 from airflow_lineage_provider.sketches.generated import made_rows
 from airflow_lineage_provider.sketches.proof import Above, NotSafe, Proof
@@ -241,6 +242,7 @@ MUTATIONS: dict[str, tuple[Callable[[Patch], None], Queried]] = {
             {"t": with_h((1, 1, 0, 1), (1, 1, 0, 2), (1, 2, 0, 1), (1, 2, 0, 1), (2, 1, 0, 1), (2, 2, 0, 1), (2, 2, 0, 1))},
         ),
     ),
+    "one of several columns": (lambda patch: patch.setattr(proof, "all", any, raising=False), MIN_OVER_3),
     "whole groups": (always(Proof, "determined"), MIN_OVER_3),
     "sign of a sum": (
         always(aggregation, "has_sign"),
@@ -323,7 +325,9 @@ def violations(queried: Queried) -> list[str]:
     least = {name: min(row[at[name]] for row in data.rows if row[at[name]] is not None) for name, data in leaves.items()}
     bounds = {(int(name.split("@")[1]), "x"): ColumnBounds(str(bound)) for name, bound in least.items()}
     plan = planned(node, leaves)
-    found = columns.safe_columns(Pipeline(plan=plan, names=tuple(f"c{at}" for at in range(len(plan.output)))), bounds=bounds)
+    pipeline = Pipeline(plan=plan, names=tuple(f"c{at}" for at in range(len(plan.output))))
+    together = [(int(name.split("@")[1]), of_columns(("f", "g"))) for name in leaves]
+    found = [one for only in (None, together) for one in columns.safe_columns(pipeline, bounds=bounds, only=only)]
     result = evaluate.rows(node, leaves)
     return [wrong for one in found if one.safe for wrong in compared(node, leaves, one, Random(1), Counted(), result)]
 

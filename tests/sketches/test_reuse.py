@@ -16,16 +16,16 @@ from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.pipeline import Pipeline
 from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.sketches import reuse
-from airflow_lineage_provider.sketches.columns import safe_columns
+from airflow_lineage_provider.sketches.columns import SafeColumn, safe_columns
 from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.reuse import why_not_reused
-from airflow_lineage_provider.sketches.statistics import ColumnBounds
+from airflow_lineage_provider.sketches.statistics import Bounds, ColumnBounds
 from airflow_lineage_provider.sketches.template import instance_of
 from tests.in_turn import few
 from tests.oracle import evaluate
 from tests.oracle import query as q
 from tests.oracle.row import Ambiguous
-from tests.sketches.against import accurate, bounds_of, over_sketch, partitions, values_of, with_steps
+from tests.sketches.against import SEVERAL, accurate, bounds_of, over_sketch, partitions, values_of, with_steps
 from tests.sketches.drawn import Drawer, tables
 from tests.sketches.planned import NoPlan, apart, planned
 from tests.sketches.test_golden import CITIES, table
@@ -329,13 +329,22 @@ def wrong(seed: int, told: Counter[str]) -> Iterator[str]:
     told["reused above a limit"] += any(isinstance(one, q.TopK) for node in q.nodes(new) for one in q.children(node))
     for leaves in given:
         yield from not_contained(seed, new, old, leaves, told)
-    earlier = {(one.leaf, one.column): one for one in safe_columns(pipeline_of(old, given[0]), bounds=bounds)}
-    for safe in (one for one in safe_columns(pipeline, bounds=bounds) if one.safe and not one.why_not_of(None)):
+    aside = Random(repr(new))
+    together = [(int(aside.choice(sorted(names)).split("@")[1]), aside.choice(SEVERAL))]
+    earlier = {(one.leaf, one.column): one for one in judged(pipeline_of(old, given[0]), bounds, together)}
+    for safe in (one for one in judged(pipeline, bounds, together) if one.safe and not one.why_not_of(None)):
         was = earlier[safe.leaf, safe.column]
+        told["several together"] += safe.column in SEVERAL
         if safe.at_limit and not was.safe:
             continue  # no sketch was captured
         for leaves in given:
-            yield from compared(random, seed, new, old, leaves, replace(safe, at_limit=was.at_limit), told)
+            drawing = aside if safe.column in SEVERAL else random
+            yield from compared(drawing, seed, new, old, leaves, replace(safe, at_limit=was.at_limit), told)
+
+
+def judged(pipeline: Pipeline, bounds: Bounds, together: list[tuple[int, str]]) -> list[SafeColumn]:
+    """Each column, and some together."""
+    return [one for only in (None, together) for one in safe_columns(pipeline, bounds=bounds, only=only)]
 
 
 def not_contained(seed: int, new: q.Node, old: q.Node, leaves: dict[str, q.Data], told: Counter[str]) -> Iterator[str]:

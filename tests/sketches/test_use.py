@@ -18,7 +18,8 @@ from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.sketches import cuts
 from airflow_lineage_provider.sketches.cuts import RowGroup
 from airflow_lineage_provider.sketches.intervals import intervals_of
-from airflow_lineage_provider.sketches.numbering import numbering
+from airflow_lineage_provider.sketches.numbering import numbering, numbering_of_column
+from airflow_lineage_provider.sketches.ordinals import CodeMembership
 from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.use import CLOSED, FEW, FOR_READER, Membership, Selection, selection
 from tests.in_turn import sampled
@@ -76,6 +77,7 @@ def chosen(found: Selection | None, value: Any) -> bool:
         return True
     said = [] if found.intervals is None else [told(found.intervals, value)]
     assert None not in said
+    assert not isinstance(found.membership, CodeMembership)
     return all([*said, *([] if found.membership is None else [is_member(found.membership, value)])])
 
 
@@ -156,7 +158,7 @@ def test_all_and_no_fragments() -> None:
     partition = Partition(type="int", cuts=(0, 10))
     assert selection(partition, frozenset(range(4)), column("int")) is None
     assert selection(partition, frozenset(), column("int")) == Selection(
-        column=column("int"), intervals=e.Literal(value="false", type="boolean")
+        columns=(column("int"),), intervals=e.Literal(value="false", type="boolean")
     )
     nulls = selection(partition, frozenset({3}), column("int"))
     assert [chosen(nulls, value) for value in (None, 5)] == [True, False]
@@ -192,7 +194,7 @@ def test_cuts_that_are_one_constant_have_nothing_between_them() -> None:
     fragments = frozenset({*range(1, 50, 2), 51})  # the last: from 98.25 to below 98.75
     found = selection(partition, fragments, column("int"))
     assert found is not None
-    assert found.membership is not None
+    assert isinstance(found.membership, Membership)
     assert "99" not in found.membership.bounds
     assert [chosen(found, value) for value in (96, 97, 98, 99)] == [partition.fragment_of(value) in fragments for value in (96, 97, 98, 99)]
 
@@ -305,6 +307,7 @@ def test_percentiles_have_equally_many_rows() -> None:
     random = Random(3)
     values = [random.gauss(0, 1000) // 1 for _ in range(20_000)]
     partition = cuts.of_values(values, "double", 100)
+    assert isinstance(partition, Partition)
     counts = [0] * partition.count
     for value in values:
         counts[partition.fragment_of(value)] += 1
@@ -340,7 +343,7 @@ def test_whole_numbers_without_gaps_are_cut_at_equal_distances() -> None:
     partition = cuts.of_whole_numbers(groups, 110, "int", 20)
     assert partition is not None
     assert partition.cuts == tuple(range(-10, 100, 6))
-    assert numbering(partition).widths is not None
+    assert numbering_of_column(partition).widths is not None
     few = cuts.of_whole_numbers([RowGroup(1, 3)], 50, "tinyint", 10)
     assert few is not None
     assert few.cuts == (1, 2, 3)

@@ -10,6 +10,7 @@ from airflow_lineage_provider.answers.fates import Way as FollowedWay
 from airflow_lineage_provider.deriving.why_not.drops import DroppedBy
 from airflow_lineage_provider.errors import ReadThroughSketch, SketchError
 from airflow_lineage_provider.sketches import kept_cuts
+from airflow_lineage_provider.sketches.column_text import columns_in
 from airflow_lineage_provider.sketches.sketch import Sketch
 
 if TYPE_CHECKING:
@@ -76,12 +77,14 @@ def _outside(run: AskedRun, use: SketchUse, rows: pa.Table) -> npt.NDArray[np.bo
 
     nothing = np.zeros(rows.num_rows, np.bool_)
     found = run.store.sketch(use.sketch)
-    if found is None or use.new_files or use.column not in rows.column_names:
+    columns = columns_in(use.column, rows.column_names)
+    if found is None or use.new_files or not set(columns) <= set(rows.column_names):
         return nothing
     stored = found[0]
     try:
         sketch, partition = Sketch.from_bytes(stored.content), kept_cuts.from_bytes(stored.cuts)
-        fragments = [partition.fragment_of(value) for value in rows.column(use.column).to_pylist()]
+        values = [rows.column(one).to_pylist() for one in columns]
+        fragments = [partition.fragment_of(one) for one in (values[0] if len(columns) == 1 else zip(*values, strict=True))]
     except SketchError:
         return nothing
     return ~np.isin(fragments, sorted(sketch.fragments))

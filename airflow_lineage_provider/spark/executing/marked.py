@@ -19,7 +19,7 @@ from airflow_lineage_provider.spark.session import PARSER, apply_conf
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-    from airflow_lineage_provider.sketches.numbering import Numbering
+    from airflow_lineage_provider.sketches.numbering import AnyNumbering
     from airflow_lineage_provider.spark.executing.run import Execution
 
 
@@ -27,7 +27,7 @@ class MarksLost(Exception):
     """What the rows carried cannot be had any more, or may be of other rows than those that were stored."""
 
 
-def fragments_carried(execution: Execution, marks: Sequence[Mark], how: Numbering) -> frozenset[int]:
+def fragments_carried(execution: Execution, marks: Sequence[Mark], how: AnyNumbering) -> frozenset[int]:
     """The fragments of one leaf that stand behind the result.
 
     :raises MarksLost: the rows are not kept any more, or were made again.
@@ -47,12 +47,12 @@ def fragments_carried(execution: Execution, marks: Sequence[Mark], how: Numberin
     return found
 
 
-def fragments_in(frame: DataFrame, marks: Sequence[Mark], how: Numbering) -> frozenset[int]:
+def fragments_in(frame: DataFrame, marks: Sequence[Mark], how: AnyNumbering) -> frozenset[int]:
     """The fragments that the rows of a frame carry. It is to be read under the default rules for SQL text."""
     return frozenset[int]().union(*(_united(frame, mark, how) for mark in marks))
 
 
-def _united(frame: DataFrame, mark: Mark, how: Numbering) -> frozenset[int]:
+def _united(frame: DataFrame, mark: Mark, how: AnyNumbering) -> frozenset[int]:
     if isinstance(mark, One):
         return _numbers(frame, _of_row(mark, how))
     columns = [F.col(quoted(one.name)) for one in mark.columns]
@@ -62,9 +62,9 @@ def _united(frame: DataFrame, mark: Mark, how: Numbering) -> frozenset[int]:
     return _collected(frame, mark, columns[0])
 
 
-def _of_row(mark: One, how: Numbering) -> Column:
-    if mark.value is not None:
-        return fragment_number(mark.value.name, how)
+def _of_row(mark: One, how: AnyNumbering) -> Column:
+    if mark.values:
+        return fragment_number([one.name for one in mark.values], how)
     assert mark.number is not None
     return F.col(quoted(mark.number.name))
 

@@ -42,8 +42,13 @@ def _path() -> Column:
     return F.col("_metadata.file_path")
 
 
-def counted_values(frame: DataFrame, column: str, most: int) -> tuple[list[Any], int] | None:
-    """The values of a column, each once, and how many rows there are; None where there are more than ``most`` values."""
+def counted_values(frame: DataFrame, columns: Sequence[str], most: int) -> tuple[list[Any], int] | None:
+    """The values of a column (tuples of them, of several), each once, and how many rows there are; None where there are more than ``most``
+    values."""
     with apply_conf(frame.sparkSession, PARSER):
-        found = to_arrow(frame.groupBy(F.col(quoted(column)).alias("value")).agg(F.count(F.lit(1)).alias("rows")).limit(most + 1))
-    return None if found.num_rows > most else (found.column(0).to_pylist(), sum(found.column(1).to_pylist()))
+        values = [F.col(quoted(name)).alias(f"value_{at}") for at, name in enumerate(columns)]
+        found = to_arrow(frame.groupBy(*values).agg(F.count(F.lit(1)).alias("rows")).limit(most + 1))
+    if found.num_rows > most:
+        return None
+    *of_columns, rows = (one.to_pylist() for one in found.columns)
+    return (of_columns[0] if len(columns) == 1 else list(zip(*of_columns, strict=True))), sum(rows)

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from airflow_lineage_provider.reasons import ReasonedUdf
-    from airflow_lineage_provider.sketches.numbering import Numbering
+    from airflow_lineage_provider.sketches.numbering import AnyNumbering
     from airflow_lineage_provider.sketches.use import Selection
     from airflow_lineage_provider.spark.capturing.capture import CapturedPipeline
     from airflow_lineage_provider.spark.capturing.captured_udf import CapturedUdf
@@ -147,7 +147,7 @@ def source_views(
     selections: Mapping[int, Selection] | None = None,
     rows_of: Mapping[int, LineageSource] | None = None,
     in_full: Mapping[int, Sequence[str]] | None = None,
-    numbered: Mapping[int, tuple[str, Numbering]] | None = None,
+    numbered: Mapping[int, tuple[str, AnyNumbering]] | None = None,
 ) -> dict[Key, LeafTable]:
     """A view for every source leaf, with its lineage key, and the rows alone that ``selections`` leave of it (but of files that are read
     ``in_full``, which have all theirs), or that are ``rows_of`` lineage. Those of ``numbered`` leaves have the number of the fragment that
@@ -189,7 +189,7 @@ def _selected(frame: DataFrame, source: o.Source, selection: Selection, in_full:
     if whole is not None:
         frame = of_other_files(frame, in_full)
     names = {a.id: name for name, a in zip(source.columns, source.output, strict=True)}
-    found = selected(frame, selection, names.get(selection.column.id, selection.column.name))
+    found = selected(frame, selection, *(names.get(one.id, one.name) for one in selection.columns))
     return found if whole is None else found.unionAll(whole)
 
 

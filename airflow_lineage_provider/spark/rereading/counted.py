@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.spark.rereading.over_sources import over_sources
-from airflow_lineage_provider.spark.selected import selected
+from airflow_lineage_provider.spark.selected import selected_by
 from airflow_lineage_provider.spark.session import carefully
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def counted(tracing: SparkTracing, plan: o.Plan, selections: Mapping[int, tuple[
     """
     with over_sources(tracing, plan, udfs, "counted", "counting rows over a sketch") as again:
         for leaf, (column, selection) in selections.items():
-            again.replace(leaf, selected(again.source(leaf), selection, column), "selected")
+            again.replace(leaf, selected_by(again.source(leaf), selection, column), "selected")
         frame = again.frame()
         ((found,),) = carefully(tracing.spark, frame.collect)
         return int(found)

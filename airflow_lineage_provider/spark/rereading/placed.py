@@ -13,13 +13,13 @@ from airflow_lineage_provider.spark.session import PARSER, apply_conf
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.sketches.carried_run import CarriedRun
-    from airflow_lineage_provider.sketches.numbering import Numbering
+    from airflow_lineage_provider.sketches.numbering import AnyNumbering
     from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
     from airflow_lineage_provider.store.kept_udfs import UdfsOfRun
 
 
 def fragments_of_places(
-    tracing: SparkTracing, carried: CarriedRun, leaf: int, column: str, how: Numbering, udfs: UdfsOfRun
+    tracing: SparkTracing, carried: CarriedRun, leaf: int, column: str, how: AnyNumbering, udfs: UdfsOfRun
 ) -> tuple[frozenset[int], int]:
     """The fragments of a leaf's ``column`` that stand behind the rows of a plan over sources, which carries them; and how many rows it has.
 

@@ -1,4 +1,4 @@
-"""What a sketch is made of, read through Spark: the values of one column of a source, and how many rows a sketch has."""
+"""What a sketch is made of, read through Spark: the values of one column of a source, or of several, and how many rows a sketch has."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F
 
+from airflow_lineage_provider.sketches.column_text import columns_in
 from airflow_lineage_provider.sketches.files import of_files
 from airflow_lineage_provider.spark.arrow_border import arrow_frame, to_arrow
 from airflow_lineage_provider.spark.executing.run import under_settings
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from airflow_lineage_provider.recording import RecordedSource
-    from airflow_lineage_provider.sketches.numbering import Numbering
+    from airflow_lineage_provider.sketches.numbering import AnyNumbering
     from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
 
 _SEED = 1
@@ -29,14 +30,15 @@ _ASKED, _NUMBER = "lineage_asked", "lineage_number"
 
 
 class FrameColumn:
-    """One column of a frame; each question reads it once."""
+    """One column of a frame, or several, whose values are tuples (`sketches.column_text`); each question reads it once."""
 
     def __init__(self, frame: DataFrame, column: str) -> None:
-        self._frame, self._column = frame, F.col(quoted(column))
+        self._frame, names = frame, columns_in(column, frame.columns)
+        self._columns = [F.col(quoted(name)).alias(f"value_{at}") for at, name in enumerate(names)]
 
     def all_values(self, most: int) -> list[Any] | None:
         """The values of the column, each once; None where there are more."""
-        found = _values(self._frame.select(self._column.alias("value")).distinct().limit(most + 1))
+        found = _values(self._frame.select(*self._columns).distinct().limit(most + 1))
         return found if len(found) <= most else None
 
     def count(self) -> int:
@@ -46,7 +48,7 @@ class FrameColumn:
     def sampled(self, share: float) -> list[Any]:
         """The values of such a share of the rows, drawn at random; the same ones each time."""
         frame = self._frame if share >= 1.0 else self._frame.sample(fraction=share, seed=_SEED)
-        return _values(frame.select(self._column.alias("value")))
+        return _values(frame.select(*self._columns))
 
 
 @contextmanager
@@ -72,11 +74,11 @@ class SketchedColumn(FrameColumn):
         table = tracing.leaf_table(("source", source.source.leaf), Views(tracing.spark, "sketch", stack))
         super().__init__(tracing.spark.table(table.name[0]), column)
 
-    def counted(self, how: Numbering) -> dict[int, int]:
+    def counted(self, how: AnyNumbering) -> dict[int, int]:
         """How many rows each fragment has that has any."""
         return {number: rows for number, rows, _ in self._by_fragment(self._frame.withColumn(_ASKED, F.lit(False)), how)}
 
-    def behind(self, how: Numbering, keys: pa.Table) -> tuple[frozenset[int], dict[int, int]]:
+    def behind(self, how: AnyNumbering, keys: pa.Table) -> tuple[frozenset[int], dict[int, int]]:
         """The fragments of the rows with these lineage keys, each of which is there once; and what `counted` says."""
         identity = self._source.identity.columns
         wanted = arrow_frame(self._tracing.spark, keys, [one.type for one in identity])
@@ -85,7 +87,7 @@ class SketchedColumn(FrameColumn):
         found = self._by_fragment(self._frame.join(named, same, "left"), how)
         return frozenset(number for number, _, asked in found if asked), {number: rows for number, rows, _ in found}
 
-    def _by_fragment(self, frame: DataFrame, how: Numbering) -> list[tuple[int, int, bool]]:
+    def _by_fragment(self, frame: DataFrame, how: AnyNumbering) -> list[tuple[int, int, bool]]:
         """Number, rows, and whether one of them is asked about."""
         numbered = with_fragments(frame, self._name, how, _NUMBER)
         found = numbered.groupBy(_NUMBER).agg(F.count(F.lit(1)), F.max(F.coalesce(F.col(_ASKED), F.lit(False)))).collect()
@@ -100,14 +102,15 @@ class SketchedFiles(SketchedColumn):
         fragments = of_files(source.files.values())
         self._fragments = {int(key): fragments.fragment_of(path) for key, path in source.files.items()}
 
-    def counted(self, how: Numbering) -> dict[int, int]:
+    def counted(self, how: AnyNumbering) -> dict[int, int]:
         """How many rows each file has that has any."""
         return {self._fragments[int(row[0])]: int(row[1]) for row in self._frame.groupBy(FILE).agg(F.count(F.lit(1))).collect()}
 
-    def behind(self, how: Numbering, keys: pa.Table) -> tuple[frozenset[int], dict[int, int]]:
+    def behind(self, how: AnyNumbering, keys: pa.Table) -> tuple[frozenset[int], dict[int, int]]:
         """The files of the rows with these lineage keys; and what `counted` says."""
         return frozenset(self._fragments[key] for key in keys.column(0).unique().to_pylist()), self.counted(how)
 
 
 def _values(frame: DataFrame) -> list[Any]:
-    return list(to_arrow(frame).column(0).to_pylist())
+    columns = [one.to_pylist() for one in to_arrow(frame).columns]
+    return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))

@@ -18,7 +18,7 @@ from airflow_lineage_provider.spark.executing.stored_rows import read_materializ
 from airflow_lineage_provider.spark.frames import columns_named, renamed
 from airflow_lineage_provider.spark.identity import among, with_identity
 from airflow_lineage_provider.spark.rereading.sources import files_as_read, reopen
-from airflow_lineage_provider.spark.selected import names_as_read, selected
+from airflow_lineage_provider.spark.selected import names_as_read, selected_by
 from airflow_lineage_provider.spark.session import carefully
 from airflow_lineage_provider.sql import ColumnRef, lower
 from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind, leaf_keys, target_leaf, target_table
@@ -161,7 +161,7 @@ class SparkTracing:
             frame = self._rows_read(recorded)
             if number in self.through:
                 column, selection = self.through[number]
-                frame = selected(frame, selection, column) if names_as_read(frame, selection) else frame
+                frame = selected_by(frame, selection, column) if names_as_read(frame, selection) else frame
         return LeafTable(name=(views.add(frame, f"source_{number}"),), label=recorded.source.relation.name)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider import SketchOn
 from airflow_lineage_provider.plan.expressions import Attribute
-from airflow_lineage_provider.sketches.numbering import Numbering, numbering
+from airflow_lineage_provider.sketches.numbering import Numbering, numbering_of_column
 from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.unions import Union, is_for, of_numbers
 from airflow_lineage_provider.spark.fragment_numbers import fragment_number, with_fragments
@@ -107,7 +107,7 @@ def _united(ground: Ground, title: str, key: str, fragments: int) -> Comparison:
     """A join, grouped; with the fragments of each group united, in each way that has room for them."""
     joined = ground.spark.sql("SELECT * FROM orders JOIN lineitem ON o_orderkey = l_orderkey")
     (last,) = ground.spark.sql("SELECT max(o_orderkey) FROM orders").first() or (0,)
-    how = numbering(Partition(type="bigint", cuts=tuple(range(0, last, -(-last // fragments)))))
+    how = numbering_of_column(Partition(type="bigint", cuts=tuple(range(0, last, -(-last // fragments)))))
     numbered = with_fragments(joined, "o_orderkey", how, "fragment")
     groups = "count(1) AS n", "sum(l_quantity) AS total"
 
@@ -144,7 +144,7 @@ def _numbered(ground: Ground, count: int) -> Comparison:
     values = ground.spark.range(rows).selectExpr(f"pmod(xxhash64(id), {count * width}) AS v")
     values.write.mode("overwrite").parquet(place)
     frame = ground.spark.read.parquet(place)
-    even = numbering(Partition(type="bigint", cuts=tuple(range(0, count * width, width))))
+    even = numbering_of_column(Partition(type="bigint", cuts=tuple(range(0, count * width, width))))
     first: dict[str, dict[str, float]] = {}
 
     def summed(number: Callable[[], Any]) -> Any:
@@ -170,8 +170,8 @@ def _forms(even: Numbering, count: int, most_tree: int) -> dict[str, Callable[[]
 
     cuts = [int(one) for one in even.cuts]
     forms: dict[str, Callable[[], Any]] = {
-        "arithmetic": lambda: fragment_number("v", even),
-        "search": lambda: fragment_number("v", replace(even, widths=None)),
+        "arithmetic": lambda: fragment_number(["v"], even),
+        "search": lambda: fragment_number(["v"], replace(even, widths=None)),
     }
     if count <= most_tree:
         forms["CASE tree"] = lambda: F.expr(_tree(cuts, 0))
