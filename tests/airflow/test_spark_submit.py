@@ -12,6 +12,7 @@ import threading
 import time
 import venv
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.store import Store
+from airflow_lineage_provider.submitted import driver
+from airflow_lineage_provider.submitted.job import SubmittedJob, read_job
 from tests.airflow.submitting import PROGRAMS, context, execute, operator, tables
 from tests.clusters import environment, standalone
 
@@ -57,6 +60,7 @@ def tasks(ran: tuple[DagResult, str]) -> DagResult:
 
 
 def test_a_script_is_recorded_with_nothing_changed_in_it(tasks: DagResult, folder: Path, spark: SparkSession, store: Store) -> None:
+    assert set(tasks.states.values()) == {"success"}
     halves, counts = tasks.result("script", key="lineage_runs")
     assert tasks.result("script") == counts
     assert [(each["pipeline"], each["rows"], each["lineage"]) for each in (halves, counts)] == [
@@ -93,15 +97,41 @@ def test_the_log_says_what_was_stored_and_how_large_it_is(ran: tuple[DagResult, 
     assert re.search(r"seconds of [\w-]+: total \d", ran[1])
 
 
-def test_with_lineage_off_nothing_is_recorded(tasks: DagResult, folder: Path, store: Store) -> None:
-    assert pq.read_table(folder / "plain_function" / "judged").num_rows == 2
-    assert tasks.result("plain_function")["lineage"] == "off"
-    assert not [run for run in store.runs(limit=1_000) if (run.airflow or {}).get("task_id") == "plain_function"]
+def handed_over(made: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[SubmittedJob, Any]:
+    """What a task gives ``spark-submit`` to do, which does nothing here, and the task's result."""
+    command = folder / "bin" / "spark-submit"
+    command.parent.mkdir(parents=True)
+    command.write_text('#!/bin/sh\nfor last; do :; done\ncp "$last" "$(dirname "$0")/job"\n')
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{command.parent}:/usr/bin:/bin")
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_TO_SUBMIT_TO", '{"conn_type": "spark", "host": "local[2]"}')
+    result = execute(made, context())
+    return read_job(str(command.parent / "job")), result
 
 
-def test_what_an_application_that_fails_has_written_is_recorded_and_the_task_fails(tasks: DagResult, store: Store) -> None:
-    assert tasks.states["fails", -1] == "failed"
-    assert {state for name, state in tasks.states.items() if name[0] != "fails"} == {"success"}
+def test_with_lineage_off_nothing_is_recorded(spark: SparkSession, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the driver does it does here, on the tests' session."""
+    monkeypatch.setattr(SparkSession, "stop", lambda _: None)
+    made = operator(
+        application=f"{PROGRAMS}/judging.py:judge", conn_id="spark_to_submit_to", store=store.tcp_url, lineage=False,
+        op_kwargs={"rows": 2, "limit": 1, "folder": str(tmp_path)}, output=f"{tmp_path}/judged+overwrite",
+    )  # fmt: skip
+    before = [run.id for run in store.runs(limit=1_000)]
+    job, result = handed_over(made, tmp_path, monkeypatch)
+    assert (job.function, job.lineage, result["lineage"]) == ("judge", False, "off")
+    driver._call_function(replace(job, application=f"{PROGRAMS}/judging.py"), "judge")
+    assert pq.read_table(tmp_path / "judged").num_rows == 2
+    assert [run.id for run in store.runs(limit=1_000)] == before
+
+
+def test_what_a_program_that_fails_has_written_is_recorded(
+    spark: SparkSession, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its driver fails with it, and so does the task (below)."""
+    monkeypatch.setattr(SparkSession, "stop", lambda _: None)
+    job = SubmittedJob(name="d.t", application=f"{PROGRAMS}/judging.py", params={"folder": str(tmp_path)}, store=store.url)
+    with pytest.raises(ValueError, match="it is not to be"):
+        driver._call_function(job, "fail")
     assert [run.status for run in store.runs("before_it_fails")] == ["complete"]
 
 

@@ -28,16 +28,6 @@ def submit_tasks() -> None:
         lineage_name="submitted/{{ ti.task_id }}",
         reasons="eager",
     )
-    LineageSparkSubmitOperator(
-        task_id="plain_function",
-        lineage=False,
-        application=f"{PROGRAMS}/judging.py:judge",
-        op_kwargs={"rows": 2, "limit": 1, "folder": "{{ params.folder }}/plain_function"},
-        output="{{ params.folder }}/plain_function/judged+overwrite",
-    )
-    LineageSparkSubmitOperator(
-        task_id="fails", application=f"{PROGRAMS}/judging.py:fail", op_kwargs={"folder": "{{ params.folder }}/fails"}
-    )
 
 
 submit_tasks()
