@@ -63,6 +63,7 @@ class CapturedLineageOfRun(OfRecordedRun):
         :raises SourceUnavailable: a source has vanished, or is no longer what the run read.
         :raises IndexTooLarge: it would be more pairs of rows than `settings.capture_limit`; nothing is written.
         :raises SparkRequired: finding them needs Spark, and there is no session.
+        :raises LoadFailed: it is much (`settings.index_bytes`), and the place for that cannot be written.
         :raises StoreNotPermitted: the store's user may only read.
         :raises RunNotComplete: the run failed, was dropped, or is still going.
         """
@@ -80,6 +81,7 @@ class CapturedLineageOfRun(OfRecordedRun):
         with_run: CapturedWithRun | None = None,
     ) -> None:
         from airflow_lineage_provider.deriving.capturing import captured
+        from airflow_lineage_provider.kept_index import keep
 
         with ExitStack() as stack:
 
@@ -89,8 +91,8 @@ class CapturedLineageOfRun(OfRecordedRun):
                 return made
 
             made = self._asking.answered("capturing the lineage of", params, progress, found)
-            self._lineage.lasting(lambda: self._lineage.store.save_captured(self.record.id, made.index, made.parts))
-        self._know(made.index)
+            kept = keep(self._lineage, self.record.id, made)
+        self._know(kept)
 
     def forget_captured(self) -> None:
         """Drop what `capture` has kept: the lineage is traced again when it is asked for.

@@ -72,7 +72,7 @@
     │   ├── IndexTooLarge             captured lineage would have more pairs of rows than it may
     │   ├── IndexReplaced             captured lineage was captured anew, or forgotten, while it was read
     │   ├── StoredRowsGone            files with stored rows are gone, or are not those that the run wrote
-    │   └── LoadFailed                a materialization could not be loaded
+    │   └── LoadFailed                a materialization could not be loaded, or captured lineage not be written
     ├── ParameterError                a parameter of a run cannot be recorded as it was asked
     │   ├── SecretRequired            a secret parameter is needed again, and was not given
     │   └── SecretMismatch            it is not the one of the run
@@ -386,7 +386,7 @@ class StoredRowsGone(StoreError):
 
 
 class LoadFailed(StoreError):
-    """A materialization could not be loaded."""
+    """A materialization could not be loaded, or captured lineage could not be written to its place."""
 
 
 class AppendInProgress(StoreError):

@@ -312,6 +312,14 @@ class Lineage(LineageOfStreams, LineageOfWrites, PlansOfDags, ProfileOfTables, S
             return self.data
         return home_rows.place(self._store.home)
 
+    def _index_place(self) -> DataPlace | None:
+        """Where captured lineage goes that is much: beside the embedded server whatever Spark there is, since this process writes it."""
+        from airflow_lineage_provider.store import home_rows
+
+        if self._is_placed or not self.store.is_started_again:
+            return self.data
+        return home_rows.place_of_indexes(self.store.home)
+
     def lasting(self, question: Callable[[], T]) -> T:
         """The answer to a question of which nothing is lost when it is asked again: it is, when the embedded server died in the middle.
 

@@ -77,6 +77,23 @@ def capture_memory() -> int:
     return _whole("CAPTURE_MEMORY", 256 << 20)
 
 
+def index_bytes() -> int:
+    """From so many bytes on captured lineage goes to `data`, where there is such a place, rather than into PostgreSQL
+    (``AIRFLOW_LINEAGE_INDEX_BYTES``, default 67,108,864; 0: always)."""
+    return _whole("INDEX_BYTES", 64 << 20, least=0)
+
+
+def cache_folder() -> Path:
+    """Where parts of captured lineage that stands in files are kept on this host, to be mapped (``AIRFLOW_LINEAGE_CACHE``, default
+    ``cache`` in `home`)."""
+    return Path(os.environ.get("AIRFLOW_LINEAGE_CACHE") or home() / "cache")
+
+
+def cache_bytes() -> int:
+    """About so many bytes that takes (``AIRFLOW_LINEAGE_CACHE_BYTES``, default 4,294,967,296; 0: nothing is kept there)."""
+    return _whole("CACHE_BYTES", 4 << 30, least=0)
+
+
 def inject_limit() -> int:
     """From so many rows on below an aggregation they are not collected while a run is made (``AIRFLOW_LINEAGE_INJECT_LIMIT``, default
     10,000,000): executors hold the list of a group's rows in memory."""
@@ -271,7 +288,7 @@ def derivation_dag() -> str:
     return os.environ.get("AIRFLOW_LINEAGE_DERIVATION_DAG") or "lineage_derivation"
 
 
-_OF_THIS_PROCESS = ("STORE", "ENABLED", "HOME", "NETWORK_HOME", "WEB_", "DERIVATION_DAG", "WORKERS_", "IMAGE_")
+_OF_THIS_PROCESS = ("STORE", "ENABLED", "HOME", "NETWORK_HOME", "WEB_", "DERIVATION_DAG", "WORKERS_", "IMAGE_", "CACHE")
 
 
 def handed_on() -> dict[str, str]:

@@ -46,6 +46,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "dag_plans",
             "explained_in_chunks",
             "explained_run",
+            "kept_index",
             "recorded_run",
             "requested",
             "retried",

@@ -73,7 +73,7 @@ class CapturedIndex:
     source tables that were left out, and ``tables`` what was captured of those of which not all is, or not all in one; ``values`` are those
     that indexes lead to in place of a table's rows (`CaptureTable.granularity`), and ``witnesses`` the combinations of source rows that
     made each row; None: they are not kept. ``ways`` say of each segment when the rows behind its own were found, and why then. ``problem``
-    says why nothing was captured, though it was to be."""
+    says why nothing was captured, though it was to be. ``in_files``: it stands in a file (`settings.index_bytes`), and not in the store."""
 
     captured: datetime
     seconds: float
@@ -85,6 +85,7 @@ class CapturedIndex:
     values: Mapping[str, Kept] = field(default_factory=dict)
     witnesses: Kept | None = None
     ways: tuple[CapturedWay, ...] = ()
+    in_files: bool = False
 
     @property
     def edges(self) -> int:
@@ -117,7 +118,7 @@ def captured_index(record: RunRecord, recorded: RecordedPlan) -> CapturedIndex |
         not_captured=_not_captured(index, recorded), problem=index.problem, tables=_tables(index, recorded),
         values=_values(index, recorded),
         witnesses=None if index.witnesses is None else Kept(count=index.witnesses.count, bytes=index.witnesses.bytes),
-        ways=tuple(_way(one, recorded) for one in index.ways),
+        ways=tuple(_way(one, recorded) for one in index.ways), in_files=index.in_files,
     )  # fmt: skip
 
 

@@ -172,6 +172,7 @@ class RecordedIndex:
     :ivar cubes: aggregates that are kept. :ivar problem: why nothing was captured, though it was to be.
     :ivar subqueries: what the rows of IN and EXISTS are to it. :ivar witnesses: which source rows together made each row; None: not kept.
     :ivar ways: when the rows behind each segment's were found; none is told of indexes of older releases.
+    :ivar in_files: whether its parts stand in a file of a folder, not in the store.
     """
 
     id: str
@@ -188,6 +189,7 @@ class RecordedIndex:
     subqueries: Subqueries = "partners"
     witnesses: RecordedWitnesses | None = None
     ways: tuple[RecordedWay, ...] = ()
+    in_files: bool = False
 
     @staticmethod
     def failed(problem: str) -> RecordedIndex:

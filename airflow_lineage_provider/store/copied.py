@@ -18,8 +18,8 @@ _HEADER = b"PGCOPY\n\xff\r\n\x00" + struct.pack(">ii", 0, 0)
 _END = struct.pack(">h", -1)
 _AT_ONCE = 1 << 20
 
-Value: TypeAlias = "bytes | str | tuple[str, int]"
-"""Bytes, a text, or a number with its format in `struct`: ``i`` of an int, ``q`` of a bigint."""
+Value: TypeAlias = "bytes | str | tuple[str, int] | None"
+"""Bytes, a text, a number with its format in `struct` (``i`` of an int, ``q`` of a bigint), or NULL."""
 
 
 def copy_rows(connection: sa.Connection, table: sa.Table, columns: Sequence[str], rows: Iterable[Sequence[Value]]) -> None:
@@ -51,14 +51,16 @@ class _File(io.RawIOBase):
 
 def _row(values: Sequence[Value]) -> bytes:
     """
-    >>> _row([("i", 7), b"ab"]).hex()
-    '00020000000400000007000000026162'
+    >>> _row([("i", 7), b"ab", None]).hex()
+    '00030000000400000007000000026162ffffffff'
     """
-    fields = [_field(one) for one in values]
-    return struct.pack(">h", len(fields)) + b"".join(struct.pack(">i", len(one)) + one for one in fields)
+    return struct.pack(">h", len(values)) + b"".join(map(_field, values))
 
 
 def _field(value: Value) -> bytes:
+    if value is None:
+        return struct.pack(">i", -1)
     if isinstance(value, tuple):
-        return struct.pack(f">{value[0]}", value[1])
-    return value.encode() if isinstance(value, str) else value
+        value = struct.pack(f">{value[0]}", value[1])
+    content = value.encode() if isinstance(value, str) else value
+    return struct.pack(">i", len(content)) + content

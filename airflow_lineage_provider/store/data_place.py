@@ -17,16 +17,18 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
 @dataclass(frozen=True)
 class DataPlace:
-    """A folder, a path or a URI as Spark takes it, and from how many rows on a table's rows go there rather than into PostgreSQL."""
+    """A folder, a path or a URI as Spark takes it, and from how many rows on a table's rows go there rather than into PostgreSQL, and from
+    how many bytes on captured lineage."""
 
     folder: str
     rows: int
+    index_bytes: int
 
     @staticmethod
     def of(given: str | None) -> DataPlace | None:
         """The place that was given, else that of the settings; None where there is none, or where it is the store itself (`IN_STORE`).
 
-        :raises InvalidOption: it is no absolute path and no URI. :raises InvalidSetting: the number of rows is none.
+        :raises InvalidOption: it is no absolute path and no URI. :raises InvalidSetting: the number of rows, or of bytes, is none.
         """
         folder = settings.data() if given is None else given
         if folder is None or folder == IN_STORE:
@@ -39,4 +41,4 @@ class DataPlace:
             )
         if not _PATTERNS.isdisjoint(folder):
             raise InvalidOption(f"data={shown(folder)}: Spark takes a path with one of {' '.join(sorted(_PATTERNS))} for a pattern")
-        return DataPlace(folder.rstrip("/"), settings.data_rows())
+        return DataPlace(folder.rstrip("/"), settings.data_rows(), settings.index_bytes())

@@ -1,4 +1,5 @@
-"""Stored rows of large tables beside the embedded server, in its home: files cost a run a fraction of what a table does (`make bench`)."""
+"""Stored rows of large tables, and large captured lineage, beside the embedded server, in its home: files cost a run a fraction of what a
+table does (`make bench`)."""
 
 from __future__ import annotations
 
@@ -18,8 +19,11 @@ _OURS = f"^file:/.*/{FOLDER}/[0-9a-f-]{{36}}/[^/]+$"
 def place(home: Path) -> DataPlace | None:
     """The place in the home of an embedded server, for its owner alone; None where it cannot be one, or where no DuckDB would look rows up
     in it: a question would need Spark that needs none of a table."""
-    if importlib.util.find_spec("duckdb") is None:
-        return None
+    return None if importlib.util.find_spec("duckdb") is None else place_of_indexes(home)
+
+
+def place_of_indexes(home: Path) -> DataPlace | None:
+    """The same for captured lineage, which this process reads itself."""
     folder = home / FOLDER
     try:
         found = DataPlace.of(str(folder))
@@ -35,7 +39,7 @@ def follow(engine: sa.Engine, home: Path) -> None:
         return
     now = f"file:{home}"
     with engine.begin() as connection:
-        for table in (schema.materializations, schema.discarded_folders):
+        for table in (schema.materializations, schema.captured_folders, schema.discarded_folders):
             folder = table.c.folder
             moved = folder.regexp_match(_OURS) & ~folder.startswith(f"{now}/", autoescape=True)
             there = sa.literal(now) + sa.func.substring(folder, f"/{FOLDER}/[^/]+/[^/]+$")

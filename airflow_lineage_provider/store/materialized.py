@@ -12,7 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from airflow_lineage_provider.errors import LoadFailed
-from airflow_lineage_provider.store import catalog, discarded, kept_sketches, schema, shared_tables, sketch_runs
+from airflow_lineage_provider.store import captured, catalog, discarded, kept_sketches, schema, shared_tables, sketch_runs
 from airflow_lineage_provider.store.as_stored import row_json
 from airflow_lineage_provider.store.kinds import KINDS, Kind
 from airflow_lineage_provider.store.layout import Column, Layout, cut, make_layout
@@ -229,6 +229,7 @@ def drop_data(connection: sa.Connection, run_id: str) -> None:
         elif made.folder is None:
             execute_text(connection, f"DROP TABLE IF EXISTS {qualified(DATA_SCHEMA, made.table_name)}")
     discarded.enter(connection, run_id, [one.folder for one in found if one.folder is not None])
+    captured.forget_folder(connection, run_id)
     for one in (table, schema.kept_udfs, schema.captured_parts, schema.reason_relations):
         connection.execute(one.delete().where(one.c.run_id == run_id))
     kept_sketches.forget(connection, run_id)
@@ -236,8 +237,9 @@ def drop_data(connection: sa.Connection, run_id: str) -> None:
 
 
 def size(connection: sa.Connection) -> int:
-    """The bytes of the whole database, and of what runs stored in files."""
-    database = int(connection.execute(sa.text("SELECT pg_database_size(current_database())")).scalar_one())
+    """The bytes of the whole database, and of what runs stored, or captured, in files."""
+    indexes = f"SELECT coalesce(sum(bytes), 0) FROM {schema.captured_folders.fullname}"
+    database = int(connection.execute(sa.text(f"SELECT pg_database_size(current_database()) + ({indexes})")).scalar_one())
     m = schema.materializations.c
     files = connection.execute(sa.select(m.files).where(m.folder.is_not(None))).scalars()
     return database + sum(sum((one or {}).values()) for one in files)

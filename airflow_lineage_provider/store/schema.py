@@ -11,7 +11,7 @@ from airflow_lineage_provider.errors import RecordDamaged, StoreError
 from airflow_lineage_provider.store.sqltext import CATALOG_SCHEMA
 from airflow_lineage_provider.store.textescape import escape, unescape
 
-HEAD = "0023"
+HEAD = "0024"
 VERSION_TABLE = "schema_version"
 STATUSES = ("running", "complete", "incomplete", "failed", "dropped")
 
@@ -260,11 +260,24 @@ captured_parts = sa.Table(
     sa.Column("run_id", sa.Text, sa.ForeignKey("lineage.runs.id", ondelete="CASCADE"), primary_key=True),
     sa.Column("map", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("part", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("content", sa.LargeBinary, nullable=False),
+    sa.Column("content", sa.LargeBinary),
     sa.Column("crc", sa.BigInteger),
+    sa.Column("at", sa.BigInteger),
+    sa.Column("length", sa.BigInteger),
+    sa.CheckConstraint("(content IS NULL) = (at IS NOT NULL AND length IS NOT NULL AND crc IS NOT NULL)", name="captured_parts_place"),
 )
 """The indexes of captured lineage, in parts (`capture`), each with its checksum (`capture.encodings.written.checksum`; NULL of earlier
-releases); what they are stands in the run's record."""
+releases); what they are stands in the run's record. Of a part without ``content`` it is told ``at`` which byte of the file of the run's
+index it begins (`captured_folders`), and how long it is."""
+
+captured_folders = sa.Table(
+    "captured_folders",
+    metadata,
+    sa.Column("run_id", sa.Text, sa.ForeignKey("lineage.runs.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("folder", SafeText, nullable=False),
+    sa.Column("bytes", sa.BigInteger, nullable=False),
+)
+"""Where captured lineage stands that is no small one: a folder, as a URI, with one file of so many bytes."""
 
 kept_udfs = sa.Table(
     "kept_udfs",

@@ -14,6 +14,7 @@ from airflow_lineage_provider.store import (
     captured,
     derivation_list,
     derivations,
+    discarded,
     embedded,
     home_rows,
     kept_relations,
@@ -42,6 +43,7 @@ from airflow_lineage_provider.store.write_turns import WriteTurns
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from airflow_lineage_provider.capture.parts import PartPlace
     from airflow_lineage_provider.capture.recorded import RecordedIndex
 
 
@@ -164,7 +166,33 @@ class Store(Runs, Appends, WriteTurns, Arrays, Batches, Sketches, DerivationSets
         :raises RunNotFound: there is no such run. :raises RunNotComplete: it was dropped meanwhile.
         """
         with self._transaction(f"keeping the captured lineage of run {run_id}") as connection:
-            captured.save(connection, run_id, index, parts)
+            left = captured.save(connection, run_id, index, parts)
+        self._sweep(left)
+
+    def lease_folder(self, run_id: str, folder: str) -> None:
+        """Captured lineage of a complete run is going to be written to a folder (a URI), and kept with `save_captured_in`. Unless it is,
+        the folder is removed in a day, or when it is given up.
+
+        :raises RunNotFound: there is no such run. :raises RunNotComplete: it was dropped meanwhile.
+        """
+        with self._transaction(f"preparing a folder for the captured lineage of run {run_id}") as connection:
+            captured.lease(connection, run_id, folder)
+
+    def give_up_folder(self, folder: str) -> None:
+        """A leased folder is not going to be kept."""
+        with self._transaction(f"giving {folder} up") as connection:
+            discarded.give_up(connection, folder)
+        self._sweep(True)
+
+    def save_captured_in(self, folder: str, run_id: str, index: RecordedIndex, places: Sequence[PartPlace], total: int) -> None:
+        """`save_captured` where the parts stand in the file of a folder that was leased, of so many bytes; asked again it does nothing.
+
+        :raises RunNotFound: there is no such run. :raises RunNotComplete: it was dropped meanwhile.
+        :raises LoadFailed: the folder was given up meanwhile.
+        """
+        with self._transaction(f"keeping the captured lineage of run {run_id}") as connection:
+            left = captured.save_placed(connection, run_id, index, places, folder, total)
+        self._sweep(left)
 
     def drop_captured(self, run_id: str) -> None:
         """Forget the captured lineage of a run; it is traced again when it is asked for.
@@ -172,7 +200,13 @@ class Store(Runs, Appends, WriteTurns, Arrays, Batches, Sketches, DerivationSets
         :raises RunNotFound: there is no such run.
         """
         with self._transaction(f"forgetting the captured lineage of run {run_id}") as connection:
-            captured.drop(connection, run_id)
+            left = captured.drop(connection, run_id)
+        self._sweep(left)
+
+    def _sweep(self, is_left: bool) -> None:
+        """Remove folders that are to be removed, where there is one."""
+        if is_left:
+            discarded.sweep(self._engine)
 
     # Derivations and reasons
 

@@ -154,7 +154,7 @@ SETTINGS = {
     "TARGET_LIMIT": own_settings.target_limit, "TARGET_LENGTH": own_settings.target_length, "RETENTION_DAYS": own_settings.retention_days,
     "STATEMENT_TIMEOUT": own_settings.statement_timeout, "IDLE_TIMEOUT": own_settings.idle_timeout,
     "INDEX_SECONDS": own_settings.index_seconds,
-    "SOURCE_LIMIT": own_settings.source_limit,
+    "SOURCE_LIMIT": own_settings.source_limit, "INDEX_BYTES": own_settings.index_bytes, "CACHE_BYTES": own_settings.cache_bytes,
     "TEMP_FILE_LIMIT": own_settings.temp_file_limit,
 }  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -54,6 +55,9 @@ def test_a_store_is_not_opened_with_a_wrong_setting(monkeypatch: pytest.MonkeyPa
         ("INDEX_SECONDS", "0", settings.index_seconds, 0.0),
         ("STATEMENT_TIMEOUT", "1.5", settings.statement_timeout, 1.5),
         ("TEMP_FILE_LIMIT", "0", settings.temp_file_limit, None),
+        ("INDEX_BYTES", "0", settings.index_bytes, 0),
+        ("CACHE_BYTES", "", settings.cache_bytes, 4 << 30),
+        ("CACHE", "/c", settings.cache_folder, Path("/c")),
     ],
 )
 def test_settings_that_are_numbers(monkeypatch: pytest.MonkeyPatch, name: str, text: str, read: Any, value: Any) -> None:
