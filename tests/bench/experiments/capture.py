@@ -10,14 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import pyarrow as pa
-
 from airflow_lineage_provider import Capture, Run
 from airflow_lineage_provider.answers.captured import CapturedIndex
-from airflow_lineage_provider.capture.encodings.written import from_bytes
-from airflow_lineage_provider.capture.looking_up import LookedUpLineage
-from airflow_lineage_provider.capture.recorded import RecordedIndex, RecordedMap
-from airflow_lineage_provider.store import captured
+from airflow_lineage_provider.capture.recorded import RecordedMap
+from airflow_lineage_provider.deriving.asked_run import AskedRun
+from airflow_lineage_provider.deriving.captured_parts import looked_up
 from airflow_lineage_provider.words import CaptureMode, words
 from tests.bench.arms import recorded, rows_of, written
 from tests.bench.comparison import Arm, Comparison, compared
@@ -95,13 +92,15 @@ class _Captured:
         assert not found.problem, found.problem
         return found
 
-    def sizes(self) -> Iterator[tuple[RecordedMap, Mapping[str, int]]]:
+    def sizes(self) -> list[tuple[RecordedMap, Mapping[str, int]]]:
         """Bytes of each map in each way of writing."""
-        run = self.run
-        index = run.record.captured
-        assert index is not None
-        looked = _looked_up(self.ground, run.id, index)
-        return ((one, sizes(looked, one)) for one in index.maps)
+
+        def asked(run: AskedRun) -> list[tuple[RecordedMap, Mapping[str, int]]]:
+            looked = looked_up(run)
+            assert looked is not None
+            return [(one, sizes(looked, one)) for one in looked.index.maps]
+
+        return self.run._asking.answered("sizes of indexes of", None, False, asked)
 
     def _ways(self) -> str:
         """Those of each map, the one that is farthest from the smallest first."""
@@ -110,15 +109,6 @@ class _Captured:
             f"{one.bytes:,} bytes as {one.encoding}, {one.direction}: " + ", ".join(f"{name} {size:,}" for name, size in found.items())
             for one, found in known
         )
-
-
-def _looked_up(ground: Ground, run_id: str, index: RecordedIndex) -> LookedUpLineage:
-    def fetch(number: int, wanted: Sequence[int]) -> Mapping[int, pa.Array]:
-        with ground.lineage.store.session() as session:
-            found = captured.parts(session, run_id, index.id, number, wanted)
-        return {part: from_bytes(content) for part, content in found.items()}
-
-    return LookedUpLineage(index, fetch)
 
 
 def _pairs(index: CapturedIndex) -> dict[str, float]:
