@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 import pytest
 
 from airflow_lineage_provider.provider_info import get_provider_info
+from tests.in_turn import sampled
 
 
 def test_airflow_offers_every_destination(application: Any) -> None:
@@ -68,7 +69,7 @@ print([one.get("status") for one in sent], sent[1]["body"].decode())
 """
 
 
-@pytest.mark.parametrize("library", ["pyarrow", "numpy"])
+@pytest.mark.parametrize("library", sampled(["pyarrow", "numpy"], one_in=2))
 def test_without_a_library_the_tab_says_what_is_missing(library: str) -> None:
     code = WITHOUT.format(missing=[library], then=ASKED)
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=False)

@@ -12,6 +12,7 @@ import pytest
 
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.store import Store
+from tests.in_turn import in_turn
 from tests.store.conftest import sql
 from tests.web.conftest import database
 from tests.web.recorded_runs import restore
@@ -40,8 +41,7 @@ def told(client: Client, run_id: str) -> list[str]:
     return [_COORDINATES.sub("", one.text) for one in found]
 
 
-@pytest.mark.parametrize("setting_name", SETTINGS)
-@pytest.mark.parametrize("run", ["judged", "reported"])
+@pytest.mark.parametrize(("setting_name", "run"), in_turn(SETTINGS, ["judged", "reported"]))
 def test_no_answer_has_its_values(
     client: Client, runs: dict[str, str], monkeypatch: pytest.MonkeyPatch, setting_name: str, run: str
 ) -> None:
