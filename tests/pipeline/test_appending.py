@@ -16,13 +16,18 @@ from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.errors import InvalidOption, LoadFailed
 from airflow_lineage_provider.running import run as running
 from airflow_lineage_provider.store import Store
-from tests.in_turn import in_turn
+from tests.in_turn import in_turn, sampled
 from tests.pipeline.small_files import view
 from tests.store.conftest import sql
 
 pytestmark = pytest.mark.spark
 PIPELINE = "SELECT rid, g FROM w"
 PLACES = ("files", "table", "postgres")
+
+
+def some(first: str) -> pytest.MarkDecorator:
+    """One place: of what is tried in all of them above. All with ``PAIRS=all``."""
+    return pytest.mark.parametrize("place", sampled([first, *(one for one in PLACES if one != first)], one_in=len(PLACES)), indirect=True)
 
 
 class Place:
@@ -91,6 +96,7 @@ def test_a_table_does_not_keep_the_name_of_who_made_it(lineage: Lineage, spark: 
     spark.sql("DROP TABLE named_after")
 
 
+@some("files")
 def test_the_first_append_too(lineage: Lineage, spark: SparkSession, place: Place, w: None) -> None:
     killed(spark, lineage.store.url, place.output)
     assert place.count() == 3
@@ -98,6 +104,7 @@ def test_the_first_append_too(lineage: Lineage, spark: SparkSession, place: Plac
     assert place.count() == 3
 
 
+@some("table")
 def test_a_run_that_cannot_be_published_takes_back_what_it_appended(
     lineage: Lineage, place: Place, w: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,6 +134,7 @@ def test_rows_that_were_changed_since_are_nobody_s_to_delete(lineage: Lineage, s
     sql(lineage.store.url, "DROP TABLE public.changed_since")
 
 
+@some("postgres")
 def test_what_is_appended_as_one_key_is_replaced(lineage: Lineage, spark: SparkSession, place: Place, w: None) -> None:
     for times in (1, 2, 3):  # a task that is cleared, or whose worker died before it could say that it had succeeded
         lineage.run(PIPELINE, output=place.output, append_key="january").close()
@@ -147,6 +155,7 @@ def test_a_try_that_dies_while_it_replaces(lineage: Lineage, spark: SparkSession
     assert place.count() == 3
 
 
+@some("files")
 def test_a_driver_that_keeps_its_result_and_dies(lineage: Lineage, spark: SparkSession, place: Place, w: None) -> None:
     """Nobody knows whether it ended well: its rows stay, until the same is appended again."""
     killed(spark, lineage.store.url, place.output, on_store_failure="keep_result", append_key="k")
@@ -186,11 +195,12 @@ Lineage(spark, store=url).run("SELECT id FROM range(3)", output=output, append_k
 """
 
 
-@pytest.mark.parametrize(("kind", "moment"), [("files", "written"), ("postgres", "replacing")])
+@pytest.mark.parametrize(("kind", "moment"), sampled([("files", "written"), ("postgres", "replacing")], one_in=2))
 def test_a_worker_that_is_killed_appends_once(lineage: Lineage, spark: SparkSession, kind: str, moment: str, tmp_path: Path) -> None:
     """The process is killed: once it has written, and when it replaces what a try before it has published and not told of.
 
-    Each takes a driver of its own; that every output bears an end at each of these moments is said above, in this process.
+    Each takes a driver of its own (`make pairs` has both); that every output bears an end at each of these moments is said above, in this
+    process.
     """
     url, table, folder = lineage.store.url, f"killed_{tmp_path.name}", str(tmp_path / "out")
     output = f"{folder}+append" if kind == "files" else f"{url}#{table}+append"

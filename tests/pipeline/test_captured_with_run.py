@@ -121,7 +121,7 @@ def check(run: Run, store: Store, sql: str, spark: SparkSession) -> None:
     assert made == written(run, store)
 
 
-@pytest.mark.parametrize("name", sampled(COLLECTED, 5))
+@pytest.mark.parametrize("name", sampled(COLLECTED, 8))
 def test_what_is_collected_is_what_is_found_later(name: str, lineage: Lineage, store: Store, spark: SparkSession) -> None:
     run = lineage.run(COLLECTED[name], name=f"collected: {name}", capture=Capture(mode="inject"))
     assert "inject" in modes(run).values(), run.index

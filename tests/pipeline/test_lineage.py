@@ -242,7 +242,7 @@ KINDS = ("parquet", "session", "csv with a key", "csv")
 RUNS = [(kind, case) for kind in KINDS for case in CASES if kind == KINDS[0] or case in KEYED]
 
 
-@pytest.mark.parametrize(("lineage", "case"), sampled(RUNS, 6), indirect=["lineage"])
+@pytest.mark.parametrize(("lineage", "case"), sampled(RUNS, 9), indirect=["lineage"])
 def test_source_lineage(lineage: tuple[Lineage, Any], case: str, spark: SparkSession) -> None:
     sql, target, of_t, of_u = CASES[case]
     tables = {name for name in ("t", "u") if f" {name}" in sql.replace("\n", " ")}

@@ -136,7 +136,7 @@ def rids(found: Any, name: str) -> set[int]:
     return set(found.sources[name].column("rid").to_pylist()) if name in sources_of(found) else set()
 
 
-@pytest.mark.parametrize("name", sampled(GROUPED, 2))
+@pytest.mark.parametrize("name", sampled(GROUPED, 3))
 def test_a_group_is_shown_whole_and_marked(lineage: Lineage, spark: SparkSession, name: str) -> None:
     pipeline, target, of_a, of_b = GROUPED[name]
     run = lineage.run(pipeline, name=name)

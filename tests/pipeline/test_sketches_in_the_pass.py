@@ -10,7 +10,7 @@ import pytest
 
 from airflow_lineage_provider import Lineage, Run, SketchOn, reasoned_udf
 from airflow_lineage_provider.sketches.sketch import Sketch
-from tests.in_turn import sampled
+from tests.in_turn import in_turn, sampled
 from tests.pipeline.sketched import BIG_ORDERS, bag, tables_of_orders
 
 if TYPE_CHECKING:
@@ -80,8 +80,7 @@ def sketches(lineage: Lineage, run: Run) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("strategy", ["function_materialization", "rerun", "auto"])
-@pytest.mark.parametrize("name", sampled(CASES))
+@pytest.mark.parametrize(("name", "strategy"), in_turn(sampled(CASES), ["function_materialization", "rerun", "auto"]))
 def test_it_is_the_sketch_that_is_captured_after(spark: SparkSession, lineage: Lineage, tmp_path: Path, name: str, strategy: Any) -> None:
     sql, on = CASES[name]
     plain = bag(spark.sql(sql))

@@ -158,7 +158,7 @@ def _plain(spark: SparkSession, pipeline: Pipeline) -> list[Any]:
     return sorted(map(tuple, (spark.sql(pipeline) if isinstance(pipeline, str) else pipeline(spark)).collect()))
 
 
-@pytest.mark.parametrize(("name", "strategy"), in_turn(sampled(CASES), STRATEGIES))
+@pytest.mark.parametrize(("name", "strategy"), in_turn(sampled(CASES, 7), STRATEGIES))
 def test_the_rows_and_their_lineage(lineage: Lineage, spark: SparkSession, name: str, strategy: Strategy) -> None:
     pipeline, target, expected, level = CASES[name]
     if name.startswith(("bins", "a bin")) and not _has_bins(spark):

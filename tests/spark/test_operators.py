@@ -34,7 +34,7 @@ def small_tables(spark: SparkSession) -> Iterator[None]:
         spark.catalog.dropTempView(name)
 
 
-@pytest.mark.parametrize("pipeline", sampled(PIPELINES.values(), 11), ids=sampled(PIPELINES, 11))
+@pytest.mark.parametrize("pipeline", sampled(PIPELINES.values(), 17), ids=sampled(PIPELINES, 17))
 def test_the_captured_plan_gives_the_same_rows(spark: SparkSession, pipeline: Pipeline) -> None:
     df = frame(spark, pipeline)
     expected, captured = rows(df), capture(df)
