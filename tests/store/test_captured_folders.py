@@ -26,13 +26,13 @@ from airflow_lineage_provider.capture.writing import BuiltIndex, Writer
 from airflow_lineage_provider.deriving import captured_parts, index_files
 from airflow_lineage_provider.deriving.captured_parts import looked_up
 from airflow_lineage_provider.deriving.spark_on_demand import SparkOnDemand
-from airflow_lineage_provider.errors import IndexReplaced, LoadFailed, RecordDamaged, RunNotComplete, SparkRequired
+from airflow_lineage_provider.errors import IndexReplaced, LoadFailed, RecordDamaged, RunNotComplete, SparkRequired, StoreNotPermitted
 from airflow_lineage_provider.kept_index import keep
 from airflow_lineage_provider.store import Column, RunRecord, Store, home_rows, migrate, schema
 from airflow_lineage_provider.store.connection import Connector, make_engine
 from airflow_lineage_provider.tracing.maps import Rows, RowSet
 from airflow_lineage_provider.tracing.reserved import TAG
-from tests.store.conftest import sql
+from tests.store.conftest import Granted, sql
 
 ROWS, OTHERS = 7, 30
 EDGES = {(row, (row * 11 + at) % OTHERS) for row in range(ROWS) for at in range(3)}
@@ -137,32 +137,46 @@ def test_an_index_in_a_file_answers_as_one_in_the_store(store: Store, lineage: L
             assert asked(store, run, index) == EDGES
 
 
-@pytest.mark.parametrize("damage", ["cut", "longer", "flipped", "of another", "a folder"])
 def test_a_damaged_file_is_an_error_and_never_a_shorter_answer(
-    store: Store, lineage: Lineage, place: Path, run: str, damage: str, monkeypatch: pytest.MonkeyPatch
+    store: Store, lineage: Lineage, place: Path, run: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AIRFLOW_LINEAGE_CACHE_BYTES", "0")
     index, path = keep(lineage, run, built()), file_of(place, run)
     whole = path.read_bytes()
-    if damage == "a folder":
+    half = len(whole) // 2
+    other = b"".join(content for *_, content in built({(row, 29 - rid) for row, rid in EDGES}).parts)
+    flipped = whole[:half] + bytes([whole[half] ^ 4]) + whole[half + 1 :]
+    others, size = (other + whole)[: len(whole)], "bytes, and"
+    for damaged, told in (
+        (whole[:-1], size), (whole + b"x", size), (flipped, "is damaged, in part"), (others, "is damaged"), (None, "cannot be read")
+    ):  # fmt: skip
         path.unlink()
-        path.mkdir()
-    else:
-        half = len(whole) // 2
-        other = b"".join(content for *_, content in built({(row, 29 - rid) for row, rid in EDGES}).parts)
-        path.write_bytes({
-            "cut": whole[:-1], "longer": whole + b"x", "flipped": whole[:half] + bytes([whole[half] ^ 4]) + whole[half + 1 :],
-            "of another": (other + whole)[: len(whole)],
-        }[damage])  # fmt: skip
-    with pytest.raises(RecordDamaged, match=f"the captured lineage of run {run} in file:"):
-        asked(store, run, index)
-    if damage == "a folder":
-        path.rmdir()
-    path.write_bytes(whole)
-    assert asked(store, run, index) == EDGES
+        if damaged is None:
+            path.mkdir()
+        else:
+            path.write_bytes(damaged)
+        with pytest.raises(RecordDamaged, match=rf"the captured lineage of run {run} in file:.*/indexes .*{told}"):
+            asked(store, run, index)
+        if damaged is None:
+            path.rmdir()
+        path.write_bytes(whole)
+        assert asked(store, run, index) == EDGES
     sql(store.tcp_url, f"DELETE FROM lineage.captured_folders WHERE run_id = '{run}'")
     with pytest.raises(RecordDamaged, match="part 0 of captured lineage is gone"):
         asked(store, run, index)
+
+
+def test_who_may_only_read_reads_it(granted: Granted, place: Path) -> None:
+    with Store.open(granted.url) as owner, Lineage(store=owner, data=f"file:{place}") as lineage:
+        run = owner.begin_run(RunRecord(pipeline="p"))
+        owner.publish_run(run)
+        index = keep(lineage, run, built())
+    with Store.open(granted.user("lineage_reader")) as reader, Lineage(store=reader, data=f"file:{place}") as lineage:
+        assert asked(reader, run, index) == EDGES
+        with pytest.raises(StoreNotPermitted):
+            keep(lineage, run, built(OTHER_EDGES))
+        assert asked(reader, run, index) == EDGES
+        assert len([*(place / run).iterdir()]) == 1, "nothing was written before"
 
 
 def test_a_file_lives_as_long_as_what_it_is_of(
