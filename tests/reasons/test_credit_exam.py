@@ -79,7 +79,7 @@ def test_missing_history(frame: Any, udf: ReasonedUdf) -> None:
 
 def test_training_again_gives_the_same_model(frame: Any, udf: ReasonedUdf, tmp_path: Path) -> None:
     again = credit_exam.load(credit_exam.save(credit_exam.train(frame, seed=0), tmp_path / "again"))
-    some = arrays(frame.head(50))
+    some = arrays(frame.head(10))
     assert again.explain_batch(some)[1].equals(udf.explain_batch(some)[1])
     then = UdfDescription.of(udf.describe())
     with pytest.raises(UdfVersionMismatch, match="background_hash"):
