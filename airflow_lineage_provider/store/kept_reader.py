@@ -17,11 +17,16 @@ if TYPE_CHECKING:
     import psycopg2.extensions
 
 _IDLE = 2
+_PLANNING = "; ".join(
+    ["SET plan_cache_mode = force_generic_plan", *(f"SET enable_{way} = off" for way in ("seqscan", "hashjoin", "mergejoin", "material"))]
+)
+"""A statement that is asked often looks up a few rows, and is planned once, for whatever is asked later: of values that are lists
+PostgreSQL would plan each question by itself. A plan that was made while tables were small would read them whole when they are large."""
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A SELECT.
+    """A SELECT of a few rows, for whose conditions and joins there are indexes.
 
     :ivar name: by which it is prepared. :ivar sql: with ``$1`` …. :ivar types: of these, of which there are some.
     """
@@ -52,7 +57,7 @@ class _Kept:
     def rows(self, statement: Statement, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         with self._connection.cursor() as cursor:
             if statement.name not in self._prepared:
-                cursor.execute(statement.prepare)
+                cursor.execute(f"{_PLANNING}; {statement.prepare}")
                 self._prepared.add(statement.name)
             cursor.execute(statement.execute, values)
             return list(cursor.fetchall())

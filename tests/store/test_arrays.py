@@ -105,6 +105,26 @@ def test_a_question_is_one_statement_however_long_its_path_is(lineage: Lineage, 
             assert sorted(said) == ["engine", "engine", "kept", "kept"]
 
 
+def test_a_question_is_planned_once_and_goes_by_indexes_however_small_tables_are(lineage: Lineage) -> None:
+    """PostgreSQL would plan each by itself, and read small tables whole: with a plan that is kept also when they have grown."""
+    log = lineage.arrays
+    make(log, a=(3,), b=(3,))
+    log.lineage("a", "b", [(0, 1), (1, 2), (2, 0)])
+    sql(lineage.store.url, "ANALYZE lineage.arrays, lineage.array_relations")
+    for _ in range(8):
+        assert log.prov_query(["a", "b"], (0,)).count == 1
+    (kept,) = lineage.store._reader._idle
+    statement, values = known_arrays._known()
+    with kept._connection.cursor() as cursor:
+        cursor.execute("SELECT custom_plans, generic_plans >= 8 FROM pg_prepared_statements WHERE name = %s", [statement.name])
+        assert cursor.fetchall() == [(0, True)]
+        cursor.execute(f"EXPLAIN {statement.execute}", ["{}"] * len(values))
+        plan = "\n".join(line for (line,) in cursor.fetchall())
+    assert "Index Scan using arrays_pkey" in plan
+    assert "Index Scan using array_relations_" in plan
+    assert "Seq Scan" not in plan
+
+
 @pytest.mark.parametrize(
     ("say", "error", "said"),
     [
