@@ -125,12 +125,25 @@ def test_pages_are_skipped_where_rows_are_sorted_by_both(spark: SparkSession, li
     partition = kept_cuts.from_bytes(one.cuts)
     assert list(partition.cuts) == cuts
     columns = Attribute(id=0, name="store", type="string"), Attribute(id=1, name="day", type="date")
-    frame = selected_by(spark.read.schema(SCHEMA).parquet(str(sales)), selection(partition, frozenset({3, 4}), *columns), NAME)
     everything = spark.table("sales").collect()
-    plain = [row for row in everything if partition.fragment_of((row.store, row.day)) in (3, 4)]
-    assert Counter(map(str, frame.collect())) == Counter(map(str, plain))
-    read = frame._jdf.queryExecution().executedPlan().collectLeaves().apply(0).metrics().apply("numOutputRows").value()
-    assert 0 < len(plain) <= read < len(everything) / 4
+    for inside in (frozenset({3, 4}), frozenset({6, 7})):  # days of one store; the last ones of a store, and the first ones of the next
+        frame = selected_by(spark.read.schema(SCHEMA).parquet(str(sales)), selection(partition, inside, *columns), NAME)
+        plain = [row for row in everything if partition.fragment_of((row.store, row.day)) in inside]
+        assert Counter(map(str, frame.collect())) == Counter(map(str, plain))
+        read = frame._jdf.queryExecution().executedPlan().collectLeaves().apply(0).metrics().apply("numOutputRows").value()
+        assert 0 < len(plain) <= read < len(everything) / 4
+
+
+def test_the_rows_of_a_limit(lineage: Lineage, sales: Path) -> None:
+    """Rows that tie are counted over the sketch (there are none); of a limit whose rows are dropped above they are made once more."""
+    best = "SELECT store, day, amount FROM sales ORDER BY amount DESC, store, day LIMIT 5"
+    for sql, told in ((best, "own pass"), (f"SELECT store, day FROM ({best}) WHERE store = 'a'", "from the rows of the limit")):
+        run = lineage.run(sql, name="best", sketches="capture", sketch_on={"sales": ["day", "store"]})
+        (use,) = run.sketches
+        assert (use.state, use.column, use.fragments, use.rows) == ("captured", of_columns(["day", "store"]), 5, 45), use
+        assert told in use.because
+        (again,) = lineage.run(sql, name="best", sketches="use", verify_sketches=True).sketches
+        assert (again.state, again.rows) == ("used", 45), again
 
 
 def test_what_is_refused(lineage: Lineage, sales: Path) -> None:
