@@ -28,14 +28,13 @@ MARK = "LINEAGE_TEST_STANDING"
 
 @dataclass(frozen=True)
 class Standing:
-    """An Airflow: its address, a token for its API, the passwords of its users, and the processes of the parts that it began with."""
+    """An Airflow: its address, a token for its API, and the passwords of its users."""
 
     address: str
     token: str
     home: Path
     logins: Mapping[str, str]
     environment: Mapping[str, str]
-    pids: Mapping[str, int]
 
     def asked(self, method: str, path: str, body: Any = None) -> Any:
         """What the API says; DAGs and runs are below ``/dags``."""
@@ -72,17 +71,6 @@ class Standing:
             with suppress(psutil.NoSuchProcess):
                 one.kill()
         psutil.wait_procs(found, 20)
-
-    def memory(self, name: str) -> int:
-        """The bytes that a part takes, and no other process with it, in all its processes."""
-        import psutil
-
-        main = psutil.Process(self.pids[name])
-        found = 0
-        for process in [main, *main.children(recursive=True)]:
-            with suppress(psutil.Error):
-                found += process.memory_full_info().uss
-        return found
 
     def processes(self) -> dict[int, str]:
         """The processes that belong to it and are no part of it: those of tasks."""
@@ -122,13 +110,12 @@ def standing(home: Path, store_url: str, parts: Sequence[str] = PARTS, path: Pat
     (home / "passwords.json").write_text(json.dumps(logins))
     environment = {name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")} | _settings(home, port, address)
     environment |= {"AIRFLOW_LINEAGE_STORE": store_url, "PYTHONPATH": str(ROOT), MARK: str(home)}
-    environment |= {"AIRFLOW_LINEAGE_HOME": str(home / "lineage"), "TMPDIR": str(home / "tmp")}
-    (home / "tmp").mkdir(exist_ok=True)
     environment |= {"PATH": os.pathsep.join([str(path), environment["PATH"]])} if path else {}
     subprocess.run([AIRFLOW, "db", "migrate"], env=environment, check=True, capture_output=True)
     with ExitStack() as started:
-        pids = {part: started.enter_context(_part(part, home, environment)) for part in parts}
-        made = Standing(address, until(lambda: _token(address, logins["admin"])), home, logins, environment, pids)
+        for part in parts:
+            started.enter_context(_part(part, home, environment))
+        made = Standing(address, until(lambda: _token(address, logins["admin"])), home, logins, environment)
         if "dag-processor" not in parts:
             yield made
             return
@@ -183,13 +170,13 @@ def _token(address: str, password: str) -> str | None:
 
 
 @contextmanager
-def _part(name: str, home: Path, environment: Mapping[str, str]) -> Iterator[int]:
-    """One of Airflow's own processes, whose number it gives, and what it starts."""
+def _part(name: str, home: Path, environment: Mapping[str, str]) -> Iterator[None]:
+    """One of Airflow's own processes, and what it starts."""
     with (home / f"{name}.log").open("a") as log:
         process = subprocess.Popen(
             [AIRFLOW, name], env=environment, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True
         )
     try:
-        yield process.pid
+        yield
     finally:
         run_airflow.end(process)
