@@ -21,6 +21,8 @@ class AdbcConnection:
 
     The driver's own transactions are not used: after a COPY it has forgotten that it is in one, and begins another, of which PostgreSQL
     warns in its log at every load. Outside of `begin` and `commit` or `rollback` every statement is a transaction of its own.
+
+    :ivar uses: how often it was taken from a pool, and given back.
     """
 
     def __init__(self, url: str) -> None:
@@ -29,6 +31,7 @@ class AdbcConnection:
             self._inner = _connected(url)
         self._pid = os.getpid()
         self._begun = False
+        self.uses = 0
         sockets = tuple(opened)
         forks.own(self, lambda: sockets)
 

@@ -26,6 +26,8 @@ _SESSION_SETTINGS = (
     "-c standard_conforming_strings=on -c TimeZone=UTC -c DateStyle=ISO -c search_path=public -c client_min_messages=warning"
 )
 _DEFAULTS = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "4"}
+_RECYCLED = 3600
+"""Seconds after which an engine makes another connection: the server's process behind one remembers each table that it was asked about."""
 # ADBC gives no SQLSTATE for a lost connection, only libpq's words.
 _LOST = re.compile(
     r"failed to connect|server closed the connection|terminating connection|connection to server|no connection to the server"
@@ -147,7 +149,7 @@ def make_engine(connect: Callable[[], psycopg2.extensions.connection]) -> sa.Eng
     """A SQLAlchemy engine over psycopg2 that reads URLs as libpq does."""
     import sqlalchemy as sa
 
-    options = {"pool_size": 2, "max_overflow": 8, "pool_pre_ping": True}
+    options = {"pool_size": 2, "max_overflow": 8, "pool_pre_ping": True, "pool_recycle": _RECYCLED}
     # (Each connection would be asked for a type that nothing here has.)
     return sa.create_engine("postgresql+psycopg2://", creator=connect, use_native_hstore=False, **options)
 

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _IDLE = 4
+_USES = 1_000
+"""How often a connection is taken before it is closed: the server's process behind it remembers each table that it has read, in some 9 kB,
+and who asks about many runs reads other tables for each."""
 _READS = "lineage_reads"
 MAY_KEEP = (
     "has_table_privilege('lineage.derivations', 'INSERT') AND has_function_privilege('lineage.hold_run(text)', 'EXECUTE')"
@@ -67,8 +70,9 @@ class ConnectionPool:
 
     def give_back(self, connection: AdbcConnection) -> None:
         """Return a connection that has no open transaction and no temporary tables."""
+        connection.uses += 1
         with self._lock:
-            if len(self._idle) < _IDLE:
+            if len(self._idle) < _IDLE and connection.uses < _USES:
                 self._idle.append(connection)
                 return
         discard(connection)

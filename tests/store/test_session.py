@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import threading
+import time
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -13,7 +15,7 @@ import pytest
 
 from airflow_lineage_provider.errors import LoadFailed, StoreError, StoreUnavailable
 from airflow_lineage_provider.plan.datatypes import to_arrow
-from airflow_lineage_provider.store import Column, Materialization, Store, given_tables
+from airflow_lineage_provider.store import Column, Materialization, Store, connection, given_tables, session
 from tests.store.conftest import sql
 
 
@@ -164,6 +166,26 @@ def test_lost_connections_are_replaced(store: Store) -> None:
     sql(store.url, f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE {ours}")
     assert store.query("SELECT 1 AS one").to_pydict() == {"one": [1]}
     assert store.runs(limit=1)
+
+
+def test_a_connection_is_not_used_for_ever(own_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server's process behind one remembers every table that it was ever asked about."""
+    monkeypatch.setattr(session, "_USES", 3)
+    monkeypatch.setattr(connection, "_RECYCLED", 0)
+    asked = "SELECT pg_backend_pid() AS pid"
+    with Store.open(own_url) as opened:
+        pids = [opened.query(asked).to_pylist()[0]["pid"] for _ in range(10)]
+        assert [len(list(same)) for _, same in itertools.groupby(pids)][1:3] == [3, 3]
+        of_engine = []
+        for _ in range(3):
+            with opened._engine.connect() as one:
+                of_engine.append(one.exec_driver_sql(asked).scalar_one())
+            time.sleep(0.01)
+        assert len({*of_engine}) == 3
+        ended, deadline = {*pids, *of_engine} - {pids[-1], of_engine[-1]}, time.monotonic() + 60
+        while left := ended & {row[0] for row in sql(own_url, "SELECT pid FROM pg_stat_activity")}:
+            assert time.monotonic() < deadline, left
+            time.sleep(0.05)
 
 
 def test_threads_share_a_store(store: Store, made: Materialization) -> None:
