@@ -22,26 +22,28 @@ DAGS = Path(__file__).parent / "standing_dags"
 AIRFLOW = str(Path(sys.executable).parent / "airflow")
 PARTS = ("api-server", "scheduler", "dag-processor")
 WITH_TRIGGERER = (*PARTS, "triggerer")
+TEMPORARY = "tmp"
 MARK = "LINEAGE_TEST_STANDING"
 """A variable of all its processes, tasks and their JVMs among them."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """An Airflow: its address, a token for its API, and the passwords of its users."""
+    """An Airflow: its address, a token for its API, the passwords of its users, and the processes that its parts began with."""
 
     address: str
     token: str
     home: Path
     logins: Mapping[str, str]
     environment: Mapping[str, str]
+    pids: Mapping[str, int]
 
-    def asked(self, method: str, path: str, body: Any = None) -> Any:
-        """What the API says; DAGs and runs are below ``/dags``."""
+    def asked(self, method: str, path: str, body: Any = None, api: str = "/api/v2") -> Any:
+        """What the API says; DAGs and runs are below ``/dags``. ``/lineage/api/v1`` is that of the tab."""
         import httpx
 
         headers = {"Authorization": f"Bearer {self.token}"}
-        answer = httpx.request(method, f"{self.address}/api/v2{path}", json=body, headers=headers, timeout=60)
+        answer = httpx.request(method, f"{self.address}{api}{path}", json=body, headers=headers, timeout=60)
         assert answer.status_code < 300, (method, path, answer.status_code, answer.text)
         return answer.json() if answer.content else None
 
@@ -110,12 +112,14 @@ def standing(home: Path, store_url: str, parts: Sequence[str] = PARTS, path: Pat
     (home / "passwords.json").write_text(json.dumps(logins))
     environment = {name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")} | _settings(home, port, address)
     environment |= {"AIRFLOW_LINEAGE_STORE": store_url, "PYTHONPATH": str(ROOT), MARK: str(home)}
+    # What is temporary has a place of its own: what is left over there is this Airflow's.
+    (home / TEMPORARY).mkdir(exist_ok=True)
+    environment |= {"TMPDIR": str(home / TEMPORARY), "JAVA_TOOL_OPTIONS": f"-Djava.io.tmpdir={home / TEMPORARY}"}
     environment |= {"PATH": os.pathsep.join([str(path), environment["PATH"]])} if path else {}
     subprocess.run([AIRFLOW, "db", "migrate"], env=environment, check=True, capture_output=True)
     with ExitStack() as started:
-        for part in parts:
-            started.enter_context(_part(part, home, environment))
-        made = Standing(address, until(lambda: _token(address, logins["admin"])), home, logins, environment)
+        pids = {part: started.enter_context(_part(part, home, environment)) for part in parts}
+        made = Standing(address, until(lambda: _token(address, logins["admin"])), home, logins, environment, pids)
         if "dag-processor" not in parts:
             yield made
             return
@@ -170,13 +174,13 @@ def _token(address: str, password: str) -> str | None:
 
 
 @contextmanager
-def _part(name: str, home: Path, environment: Mapping[str, str]) -> Iterator[None]:
-    """One of Airflow's own processes, and what it starts."""
+def _part(name: str, home: Path, environment: Mapping[str, str]) -> Iterator[int]:
+    """One of Airflow's own processes, and what it starts; its id."""
     with (home / f"{name}.log").open("a") as log:
         process = subprocess.Popen(
             [AIRFLOW, name], env=environment, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True
         )
     try:
-        yield
+        yield process.pid
     finally:
         run_airflow.end(process)

@@ -17,6 +17,7 @@ from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.store import Store
 from tests.airflow.standing import Standing, standing, until
 from tests.airflow.submitting import tables
+from tests.growth import files_below, growth, memory_of, orphans
 from tests.store.conftest import sql
 
 pytestmark = [
@@ -26,6 +27,9 @@ pytestmark = [
 ]
 CLEAN = {number: 2 * number for number in range(8)}
 MANY = int(os.environ.get("FAULTS_RUNS", "20"))
+MEMORY = 256 * 1024
+"""Bytes that the API server, with the tab in it, or the store's server may grow by with each run: of the product, only these two live on.
+(What Airflow's scheduler takes grows by itself, as it starts tasks.)"""
 
 
 @pytest.fixture(scope="module")
@@ -137,24 +141,56 @@ def test_two_runs_of_one_dag_at_once(airflow: Standing, store: Store, folder: Pa
     check_clean(store, airflow, before, made)
 
 
-def test_many_in_a_row(airflow: Standing, store: Store, folder: Path) -> None:
+def test_many_in_a_row(airflow: Standing, store: Store, folder: Path, lineage_home: Path) -> None:
+    """Catalogs, files and memory after each run: what there was after the first, and what runs have recorded."""
     before = tables(store)
-    sizes = []
+    sizes, files, memory = [], [], dict[str, list[int]]()
     for number in range(MANY):
         airflow.trigger("judged", f"row-{number}", folder=str(folder), wait=False)
         assert airflow.ended("judged", f"row-{number}") == "success"
         until(lambda: not airflow.processes())
+        (run,) = recorded(store, f"row-{number}")
+        look_at(airflow, run.id)
+        until(lambda: not sessions(store))
         sizes.append(catalog(store))
-    until(lambda: not sessions(store))
+        files.append(files_of(airflow, lineage_home))
+        for part, pid in {"api-server": airflow.pids["api-server"], "PostgreSQL": server_of(lineage_home)}.items():
+            memory.setdefault(part, []).append(memory_of(pid))
     made = [run for number in range(MANY) for run in recorded(store, f"row-{number}")]
     assert len(made) == MANY
     grown = {tuple(after - earlier for earlier, after in zip(*one, strict=True)) for one in itertools.pairwise(sizes)}
     assert len(grown) == 1, "each run adds as much as the one before"
+    assert {number: left for number, found in enumerate(files) if (left := found - files[0])} == {}, "files that a run has left"
     check_clean(store, airflow, before, made)
     with Lineage(store=store) as lineage:
         for run in made:
             lineage.drop(run.id)
     assert tables(store) == before
+    assert orphans(store, lineage_home / "postgres") == set(), "files of tables that are gone"
+    if MANY >= 20:  # (fewer tell nothing about memory)
+        told = {part: growth(of_part) for part, of_part in memory.items()}
+        assert {part: line for part, line in told.items() if line[0] - 2 * line[1] > MEMORY} == {}, memory
+
+
+def look_at(airflow: Standing, run_id: str) -> None:
+    """Have the API server answer what the tab asks about a run."""
+
+    def asked(part: str, **asked: Any) -> Any:
+        return airflow.asked("POST" if asked else "GET", f"/runs/{run_id}{part}", asked or None, "/lineage/api/v1")
+
+    assert asked("")["run"]["rows"] == len(CLEAN)
+    assert len(asked("/rows", where="id = 7")["rows"]) == 1
+    assert len(asked("/explanation", where="id = 7")["document"]["target"]["rows"]) == 1
+
+
+def files_of(airflow: Standing, home: Path) -> set[str]:
+    """The files of Airflow and its tasks, temporary ones among them, and those of the store, but for logs and databases."""
+    return files_below([airflow.home, home], but=("logs", "*.log", "airflow.db*", "postgres"))
+
+
+def server_of(home: Path) -> int:
+    """The process of the store's server."""
+    return int((home / "postgres" / "postmaster.pid").read_text().splitlines()[0])
 
 
 def catalog(store: Store) -> tuple[int, ...]:

@@ -14,7 +14,10 @@ import pytest
 
 from tests.web.front_end import FRONT_END, TAB, large, mapped
 
-pytestmark = pytest.mark.skipif(not (TAB / "index.html").is_file(), reason="the tab was not built: make web, with Node.js 20 or newer")
+pytestmark = [
+    pytest.mark.skipif(not (TAB / "index.html").is_file(), reason="the tab was not built: make web, with Node.js 20 or newer"),
+    pytest.mark.processes,
+]
 _ENTRY = "".join(
     f"export * from {json.dumps(str(FRONT_END / 'src' / 'picture' / one))};\n" for one in ("graph", "groups", "shown", "words")
 )
