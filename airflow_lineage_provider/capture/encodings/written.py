@@ -18,26 +18,21 @@ such an index up to 14 times as large as the third; of places that go on evenly 
 
 def to_bytes(array: pa.Array) -> bytes:
     """An array as it is written: one batch of Arrow's stream format, compressed in the way that is smaller."""
-    return min((_compressed(array, level) for level in _LEVELS), key=len)
-
-
-def _compressed(array: pa.Array, level: int) -> bytes:
-    import pyarrow as pa
-
-    out = pa.BufferOutputStream()
-    batch = pa.record_batch([array], ["rows"])
-    with pa.ipc.new_stream(out, batch.schema, options=pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", level))) as writer:
-        writer.write_batch(batch)
-    return bytes(out.getvalue().to_pybytes())
+    return min((_stream(array, level) for level in _LEVELS), key=len)
 
 
 def to_map(array: pa.Array) -> bytes:
     """The same, uncompressed: `from_bytes` of a map of it copies nothing."""
+    return _stream(array, None)
+
+
+def _stream(array: pa.Array, level: int | None) -> bytes:
     import pyarrow as pa
 
     out = pa.BufferOutputStream()
     batch = pa.record_batch([array], ["rows"])
-    with pa.ipc.new_stream(out, batch.schema) as writer:
+    options = pa.ipc.IpcWriteOptions(compression=None if level is None else pa.Codec("zstd", level))
+    with pa.ipc.new_stream(out, batch.schema, options=options) as writer:
         writer.write_batch(batch)
     return bytes(out.getvalue().to_pybytes())
 
