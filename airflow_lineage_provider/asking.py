@@ -13,7 +13,7 @@ from airflow_lineage_provider import settings
 from airflow_lineage_provider.answers.carrying import WhenAsked, with_carried
 from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.answers.summary import summary_of
-from airflow_lineage_provider.errors import IndexReplaced, RunNotComplete, StoreNotPermitted
+from airflow_lineage_provider.errors import IndexReplaced, ReadThroughSketch, RunNotComplete, StoreNotPermitted
 from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.reasons.discretion import Discretion
 from airflow_lineage_provider.recording import RecordedPlan
@@ -96,11 +96,15 @@ class Asking:
         return read_record(self.record, secrets.bound(self.record.plan))
 
     def asked(self, progress: Progress, secrets: Secrets, runs: KnownRuns, *, across: bool = False, save: bool = False) -> AskedRun:
-        """The run as a question finds it; ``runs`` are those that the question has come by."""
+        """The run as a question finds it; ``runs`` are those that the question has come by.
+
+        :raises ReadThroughSketch: it has read one row of each group alone.
+        """
         from airflow_lineage_provider.deriving.across.stored_outputs import StoredOutputs
         from airflow_lineage_provider.deriving.asked_run import AskedRun
         from airflow_lineage_provider.store.kept_udfs import UdfsOfRun
 
+        self._check_has_lineage()
         recorded = self.bound(secrets)
         stored = runs.stored(self.record.id)
         spark = self.on_demand(recorded, stored, progress)
@@ -118,6 +122,16 @@ class Asking:
             most_sources=self._lineage.most_sources or settings.source_limit(),
             query_seconds=self._lineage.query_seconds,
         )
+
+    def _check_has_lineage(self) -> None:
+        """:raises ReadThroughSketch: of groups the run has read one row each, and what stands behind them are all."""
+        for one in self.record.sketches:
+            if one.state == "used" and one.witness:
+                raise ReadThroughSketch(
+                    f"run {self.record.id} has read {one.table} through sketch {one.sketch}, which has one row in place of each group "
+                    f"(witness=True): its lineage would lack the others. Ask run {one.run_id}, which has read them all, and has the same "
+                    "result"
+                )
 
     def other(self, run_id: str, runs: KnownRuns, progress: Progress, save: bool, given: Mapping[str, Any]) -> AskedRun:
         """A run that wrote what this one, or another on the way, read."""

@@ -70,6 +70,7 @@ def call(
     sketches: SketchesWhen = "off",
     sketch_on: Mapping[str, str | Sequence[str] | SketchOn] | None = None,
     verify_sketches: bool = False,
+    witness: bool = False,
     context: Mapping[str, Any] | None = None,
     earlier_tries: Iterable[Mapping[str, Any]] = (),
     progress: Progress | bool | None = None,
@@ -93,7 +94,7 @@ def call(
     request = requested(
         function, name=name, params=params, clear_params=clear_params, secret_params=secret_params, output=output, strategy=strategy,
         reasons=reasons, keys=keys, append_key=append_key, index=index, context=context, capture=capture, sketches=sketches,
-        sketch_on=sketch_on, verify_sketches=verify_sketches,
+        sketch_on=sketch_on, verify_sketches=verify_sketches, witness=witness,
     )  # fmt: skip
     check_parameters(function, request.params, name)
     known = completed(lineage, request, earlier_tries, progress) if settings.capture_required() else None

@@ -212,7 +212,8 @@ class SparkRequired(TracingError):
 
 
 class ReadThroughSketch(TracingError):
-    """The run read a source through a sketch: what became of rows that it read hangs on those that it did not read, and cannot be told."""
+    """The run read a source through a sketch: what became of rows that it read hangs on those that it did not read, and cannot be told. Or
+    the sketch has one row in place of each group (``witness``), and the run's lineage would lack the others."""
 
 
 class NotCaptured(TracingError):

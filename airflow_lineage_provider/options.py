@@ -127,6 +127,7 @@ _CHECKS: Mapping[str, Callable[[str, Any], None]] = {
     "capture": _capture,
     "sketch_on": _sketch_on,
     "verify_sketches": _flag,
+    "witness": _flag,
     "across": _flag,
     "by_leaf": _flag,
     "check": _flag,

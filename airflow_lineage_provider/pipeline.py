@@ -155,6 +155,7 @@ class Lineage(LineageOfStreams, LineageOfWrites, PlansOfDags, ProfileOfTables, S
         sketches: SketchesWhen = "off",
         sketch_on: Mapping[str, str | Sequence[str] | SketchOn] | None = None,
         verify_sketches: bool = False,
+        witness: bool = False,
         sources: Mapping[str, LineageRows] | None = None,
         context: Mapping[str, Any] | None = None,
         progress: Progress | bool | None = None,
@@ -177,7 +178,9 @@ class Lineage(LineageOfStreams, LineageOfWrites, PlansOfDags, ProfileOfTables, S
         after a run for which there was none, ``auto`` if that will pay (`sketches.policy`); ``capture`` reads everything, and captures
         some. ``sketch_on`` names the column of a table that a sketch is to be of, or several together (a `SketchOn` says how they are
         cut). `Run.sketches` says what became of each source. With ``verify_sketches`` a run through sketches is compared with the plain
-        run, and where rows differ the sketches are dropped, and the result is the plain one.
+        run, and where rows differ the sketches are set aside, and the result is the plain one. With ``witness`` sketches of groups that
+        have a minimum or a maximum alone have one row in place of each: they serve runs with ``witness`` of the very same constants and
+        versions, whose lineage is that of the run that the sketch is of (`Run.explain` says so).
         ``sources`` are rows of lineage that the pipeline reads: a SQL text as ``{name}``, a function as arguments that are frames. The run
         reads these rows of their table alone, in the version that the run that was asked has read, and lineage leads to that.
         ``progress`` is called with each stage; without one the stages are shown where there is a terminal or a notebook (False: nowhere;
@@ -207,7 +210,7 @@ class Lineage(LineageOfStreams, LineageOfWrites, PlansOfDags, ProfileOfTables, S
         request = requested(
             pipeline, name=name, params=params, clear_params=clear_params, secret_params=secret_params, output=output, strategy=strategy,
             reasons=reasons, keys=keys, append_key=append_key, index=index, context=context, capture=capture, sketches=sketches,
-            sketch_on=sketch_on, verify_sketches=verify_sketches,
+            sketch_on=sketch_on, verify_sketches=verify_sketches, witness=witness,
         )  # fmt: skip
         read = lineage_sources(sources, pipeline, request.params, lambda run_id: self.get_run(run_id, whole=True).plan)
         if self.spark is None:

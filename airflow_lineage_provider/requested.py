@@ -39,6 +39,7 @@ def requested(
     sketches: SketchesWhen = "off",
     sketch_on: Mapping[str, str | Sequence[str] | SketchOn] | None = None,
     verify_sketches: bool = False,
+    witness: bool = False,
 ) -> Request:
     """The request of a run with these options (`Lineage.run` says what each means).
 
@@ -46,7 +47,7 @@ def requested(
     """
     options = {"name": name, "strategy": strategy, "reasons": reasons, "output": output, "keys": keys, "params": params, "index": index}
     named = {"clear_params": clear_params, "secret_params": secret_params, "context": context, "append_key": append_key, "capture": capture}
-    sketched = {"sketches": sketches, "sketch_on": sketch_on, "verify_sketches": verify_sketches}
+    sketched = {"sketches": sketches, "sketch_on": sketch_on, "verify_sketches": verify_sketches, "witness": witness}
     check_options({**options, **named, **sketched})
     written = None if output is None else Output.parse(output)
     if append_key is not None and (written is None or written.mode != "append"):
@@ -56,6 +57,11 @@ def requested(
         raise InvalidCapture(
             f"capture={shown(capture)} needs a run that stores its result: an index has numbers of its rows, and rows that are made "
             "again, as of strategy 'rerun', come in another order: take function_materialization, full_materialization or auto"
+        )
+    if captured is not None and witness:
+        raise InvalidOption(
+            "witness=True is for runs whose lineage nobody asks for, which may read one row in place of a group, and "
+            f"capture={shown(capture)} keeps that lineage: leave one of them out"
         )
     if index and strategy == "rerun":
         raise InvalidIndex(
@@ -80,4 +86,5 @@ def requested(
         sketches=sketches,
         sketch_on=SketchOn.of(sketch_on),
         verify_sketches=verify_sketches,
+        witness=witness,
     )

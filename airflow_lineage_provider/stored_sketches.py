@@ -36,6 +36,7 @@ class StoredSketches(AsksStore):
         strategy: Strategy = "function_materialization",
         keys: Mapping[str, Sequence[str]] | None = None,
         sketch_on: Mapping[str, str | Sequence[str] | SketchOn] | None = None,
+        witness: bool = False,
     ) -> tuple[SketchUse, ...]:
         """What a run with ``sketches="use"`` would do now, for each source: the sketch that it would read through, or why there is none.
         The pipeline is given as to `run`; it is not run, and nothing is recorded. (Of a source that was appended to new rows are counted.)
@@ -49,6 +50,7 @@ class StoredSketches(AsksStore):
         request = requested(
             pipeline, name=name, params=params, clear_params=(), secret_params=secret_params, output=None, strategy=strategy,
             reasons="lazy", keys=keys, append_key=None, context=None, sketches="use", sketch_on=sketch_on,
+            witness=witness,
         )  # fmt: skip
         if self.spark is None:
             raise SparkRequired("looking for the sketches of a pipeline needs a Spark session: Lineage(spark)")

@@ -17,7 +17,7 @@ class KeptSketch:
 
     ``run_id`` is the run that it was captured of, ``template`` and ``constants`` what that run was an instance of; runs of other templates
     cannot use it. ``fragments`` of ``count`` are in it, with ``rows`` of ``total`` rows of the source; ``bytes`` are those in the store,
-    the cuts aside, which sketches share. ``kind`` is ``accurate`` or ``superset``, and ``proof_ms`` how long the proof took.
+    the cuts aside, which sketches share. ``kind`` is ``accurate``, ``superset`` or ``witness``, and ``proof_ms`` how long the proof took.
     ``source_bytes`` are those of the source's version, of which a run through the sketch reads about the share that its rows are.
     ``uses`` are the runs that have read through it; ``saved_seconds`` is what these have saved, measured by the runs of its template (None
     where too few have shown that), and ``skipped_bytes`` those of the source that they have not read. ``quarantined`` says why it is set

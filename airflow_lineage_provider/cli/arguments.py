@@ -133,6 +133,7 @@ def _run(made: argparse.ArgumentParser) -> None:
         help="the column of a source table that its sketch is to be of, or several together (may be repeated)",
     )  # fmt: skip
     made.add_argument("--verify-sketches", action="store_true", help="compare a result through sketches with the plain one")
+    made.add_argument("--witness", action="store_true", help="sketch one row in place of a group with a min or a max alone")
     made.add_argument(
         "--on-store-failure", default=words(OnStoreFailure)[0], choices=words(OnStoreFailure),
         help="if the store is missing, slow, or dies during the run: fail, or make the result without lineage (default: %(default)s)",

@@ -55,7 +55,7 @@ def run(options: Namespace, out: Streams) -> int:
         further["index"] = options.index
     if options.sketches != "off":
         further |= {"sketches": options.sketches, "sketch_on": _once(options.sketch_on, "--sketch-on")}
-        further["verify_sketches"] = options.verify_sketches
+        further |= {"verify_sketches": options.verify_sketches, "witness": options.witness}
     with ExitStack() as stack:
         # The store first: that it is down should not be found out after Spark's start.
         out.progress("opening the results store")

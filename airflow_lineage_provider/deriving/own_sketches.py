@@ -60,7 +60,7 @@ def _of_one_run(run: AskedRun) -> list[StoredSketch]:
     instance = noted[0]
     same = [
         one for one in run.store.sketches_of(instance.template)
-        if one.binding == instance.binding and _is_of_these_versions(one, run.recorded)
+        if one.binding == instance.binding and one.kind != "witness" and _is_of_these_versions(one, run.recorded)
     ]  # fmt: skip
     return [one for one in same if one.run_id == same[0].run_id]
 

@@ -88,7 +88,7 @@ def sketched(run: AskedRun, wanted: Sketching, most: int, with_run: CarriedWithR
     check_unchanged(run)
     refused = {leaf: column.safe.why_not_of(run.total) for leaf, column in wanted.capture.items()}
     columns = {leaf: column for leaf, column in wanted.capture.items() if not refused[leaf]}
-    finding = _Finding(run, columns, most, with_run)
+    finding = _Finding(run, columns, most, with_run, wanted.no_witness)
     finding.trace()
     found = {leaf: _of_leaf(finding, wanted, leaf, spark) for leaf in columns}
     problems = {leaf: one for leaf, one in (refused | found).items() if isinstance(one, str) and one}
@@ -133,7 +133,7 @@ def _captured(one: StoredSketch, version: SourceVersion, decided: str, how: str)
     return SketchUse(
         leaf=one.leaf, table=one.table, column=one.column, state="captured", sketch=one.id, run_id=one.run_id, because=because,
         fragments=len(sketch.fragments), count=sketch.count, rows=one.rows, total=one.total,
-        bytes=bytes_in(version, one.rows, one.total, files), total_bytes=one.bytes,
+        bytes=bytes_in(version, one.rows, one.total, files), total_bytes=one.bytes, witness=one.kind == "witness",
     )  # fmt: skip
 
 
@@ -195,6 +195,7 @@ class _Finding:
     columns: Mapping[int, ChosenColumn]
     most: int
     with_run: CarriedWithRun | None
+    no_witness: str = ""
     how: dict[int, str] = field(default_factory=dict)
     traced: Mapping[int, _Behind] = field(default_factory=dict)
 
@@ -206,8 +207,14 @@ class _Finding:
         if isinstance(found, str):
             self.how[leaf] = f"captured after the run: {found}"
             return None
-        self.how[leaf] = "captured in the run's own pass"
+        whole = self.no_witness or self.with_run.why_whole(leaf)
+        told = "one row of each group" if self.carried_kind(leaf) == "witness" else f"all rows of each group: {whole}" if whole else ""
+        self.how[leaf] = "captured in the run's own pass" + (f", {told}" if told else "")
         return found
+
+    def carried_kind(self, leaf: int) -> SketchKind:
+        """Whether what was carried of a leaf is all that stands behind the result."""
+        return "accurate" if self.with_run is None else self.with_run.kind(leaf)
 
     def trace(self) -> None:
         """Trace the sources that nothing was carried of, all at once."""
@@ -284,7 +291,7 @@ class _Made:
             return self._at_limit(cuts)
         how, carried = numbering(cuts.partition), self.finding.carried(self.leaf, cuts.partition)
         if carried is not None:
-            return carried, cuts.rows or self._each(self.values.counted(how), cuts), "accurate"
+            return carried, cuts.rows or self._each(self.values.counted(how), cuts), self.finding.carried_kind(self.leaf)
         behind = self.finding.behind(self.leaf)
         kind: SketchKind = "accurate" if behind.guarantee == EXACT else "superset"
         keys = behind.keys()

@@ -35,7 +35,7 @@ class LineagePySparkOperator(LineageTask, PythonOperator):
     :param secret_params: parameters that are not stored at all, not in the plan either, and that Airflow masks: a derivation is given them
         again.
     :param output, strategy, reasons, keys, on_store_failure, on_unsupported, append_key, index, lineage, capture, sketches,
-        sketch_on, verify_sketches, store_conn_id, store, lineage_name: as of `LineageTask`.
+        sketch_on, verify_sketches, witness, store_conn_id, store, lineage_name: as of `LineageTask`.
     :param op_args, op_kwargs, templates_dict, templates_exts, show_return_value_in_logs: as in ``PythonOperator``.
     :raises ValueError: (when made, and for templates when the task starts) an option is not one of these, or not of its kind.
     :raises LineageError: the pipeline cannot be traced, a UDF or the store failed (see `airflow_lineage_provider.errors`).

@@ -52,7 +52,7 @@ class LineageSparkSqlOperator(LineageTask, SparkSqlOperator):
     :param total_executor_cores, executor_cores, executor_memory, num_executors, keytab, principal, master, name, yarn_queue: as in
         ``SparkSqlOperator``; ``verbose`` has each statement logged before it runs.
     :param output, strategy, reasons, keys, on_store_failure, on_unsupported, append_key, index, lineage, capture, sketches,
-        sketch_on, verify_sketches, store_conn_id, store, lineage_name: as of `LineageTask`.
+        sketch_on, verify_sketches, witness, store_conn_id, store, lineage_name: as of `LineageTask`.
     :raises ValueError: (when made, and for templates when the task starts) an option is not one of these, or not of its kind.
     :raises LineageError: a statement cannot be traced, a UDF or the store failed (see `airflow_lineage_provider.errors`).
     """

@@ -114,7 +114,7 @@ class LineageSparkSubmitOperator(LineageTask, SparkSubmitOperator):
             "op_kwargs": self.op_kwargs, "clear_params": self.clear_params, "secret_params": self.secret_params,
             "output": self.result_output, "append_key": self.append_key, "capture": self.capture if self.capture != "lazy" else None,
             "sketches": self.sketches if self.sketches != "off" else None, "sketch_on": self.sketch_on,
-            "verify_sketches": self.verify_sketches,
+            "verify_sketches": self.verify_sketches, "witness": self.witness,
         }  # fmt: skip
         return [name for name, value in given.items() if value]
 
@@ -206,7 +206,7 @@ class LineageSparkSubmitOperator(LineageTask, SparkSubmitOperator):
             capture_of=captured.tables if captured and isinstance(captured.tables, Mapping) else {},
             capture_subqueries=captured.subqueries if captured else "partners", capture_witnesses=bool(captured and captured.witnesses),
             capture_mode=captured.mode if captured else "defer", sketches=self.sketches, sketch_on=sent(self.sketch_on),
-            verify_sketches=self.verify_sketches,
+            verify_sketches=self.verify_sketches, witness=self.witness,
             store=deployment.sent_store(self._store_url()) if lineage else None, settings=deployment.sent_settings(),
             context=airflow_context(context), earlier_tries=tuple(self._earlier_tries(context)),
             submitter=Submitter.this_process() if deployment.is_here else None,

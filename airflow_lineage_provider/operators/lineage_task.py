@@ -73,6 +73,8 @@ class LineageTask(KillableOperator):
         ``capture`` (`Lineage.run`). (templated)
     :param sketch_on: the columns that sketches are to be of, ``{table: column}``, or ``{table: [columns]}``. (templated)
     :param verify_sketches: whether a result through sketches is compared with the plain one.
+    :param witness: whether sketches have one row in place of a group with a minimum or a maximum alone; a run through them has no lineage
+        of its own.
     :param store_conn_id: Airflow connection to the results store's PostgreSQL. (templated)
     :param store: its URL instead; with neither the settings decide. (templated)
     :param lineage_name: the pipeline's name in the store; ``dag_id.task_id`` by default. Runs of writes are called after their places,
@@ -118,6 +120,7 @@ class LineageTask(KillableOperator):
         sketches: SketchesWhen = "off",
         sketch_on: Mapping[str, str | Sequence[str] | SketchOn] | None = None,
         verify_sketches: bool = False,
+        witness: bool = False,
         store_conn_id: str | None = None,
         store: str | None = None,
         lineage_name: str | None = None,
@@ -140,6 +143,7 @@ class LineageTask(KillableOperator):
         self.sketches = sketches
         self.sketch_on = sketch_on
         self.verify_sketches = verify_sketches
+        self.witness = witness
         check_when_read(self.task_id, {**LineageTask._options(self), "lineage": lineage}, TEMPLATED)
         self.store_conn_id = store_conn_id
         self.store = store
@@ -163,6 +167,7 @@ class LineageTask(KillableOperator):
             "on_store_failure": self.on_store_failure, "on_unsupported": self.on_unsupported, "append_key": self.append_key,
             "index": self.index,
             "capture": self.capture, "sketches": self.sketches, "sketch_on": self.sketch_on, "verify_sketches": self.verify_sketches,
+            "witness": self.witness,
         }  # fmt: skip
 
     def _pipeline(self, context: Mapping[str, Any]) -> BoundPipeline:

@@ -22,6 +22,7 @@ class SketchUse:
     :ivar bytes, total_bytes: the bytes of the source's files, and those that the rows are in: of a sketch of files those of the files, else
         the share that the rows are of all. None where the source is not files.
     :ivar new_files: how many files came since, whose rows are all read.
+    :ivar witness: whether the sketch has one row in place of each group (`sketches.witness`).
     """
 
     leaf: int
@@ -38,6 +39,7 @@ class SketchUse:
     bytes: int | None = None
     total_bytes: int | None = None
     new_files: int = 0
+    witness: bool = False
 
     @property
     def of(self) -> str:
@@ -63,7 +65,7 @@ class StoredSketch:
     :ivar content, cuts: the sketch (`sketches.sketch`) and the partition of its column (`sketches.partition`).
     :ivar rows, total: the rows in its fragments, and those of the source.
     :ivar proof: the rule and the operator by which the column is safe; ``proof_ms`` is how long it took to say so, where that is known.
-    :ivar kind: ``accurate`` or ``superset`` (`sketches.sketch`), beside what the bytes say, for people.
+    :ivar kind: ``accurate``, ``superset`` or ``witness`` (`sketches.sketch`), as the bytes say, too.
     :ivar bytes: those of the source's version, where they are known.
     :ivar quarantined: why it is set aside, and not used; empty where it is not.
     """

@@ -46,6 +46,8 @@ def _lines(found: SketchInDetail) -> Iterator[tuple[str, str]]:
     yield "captured of", f"run {one.run_id} of {visible(one.pipeline)}" + (f", {one.created:%Y-%m-%d %H:%M}" if one.created else "")
     yield "constants", visible(", ".join("NULL" if text is None else text for text in one.constants)) or "none"
     yield "has", f"{one.rows:,} of {one.total:,} rows, in {one.fragments:,} of {one.count:,} fragments"
+    if one.kind == "witness":
+        yield "kind", "witness: one row in place of each group, for runs of the same constants with witness=True"
     yield "safe by", visible(one.proof) + (f", proved in {one.proof_ms:.0f} ms" if one.proof_ms is not None else "")
     if one.quarantined:
         yield "set aside", visible(one.quarantined)

@@ -35,6 +35,7 @@ class Sketching:
     By leaf: ``selections`` are those of the sketches that are used, ``in_full`` files that are read whole, whatever these say, and
     ``capture`` the columns that are to be captured, of which those of ``tied`` leaves are good only if no rows tie at the limit.
     ``versions`` are digests of the versions of the sources that the run reads, ``because`` is why some are captured, where it was decided.
+    ``witness``: one row of a group may stand for all (`sketches.witness`); ``no_witness`` says why it does not, whatever the group.
     """
 
     uses: tuple[SketchUse, ...] = ()
@@ -45,6 +46,8 @@ class Sketching:
     instance: Instance | None = None
     versions: Mapping[int, str] = field(default_factory=dict)
     because: str = ""
+    witness: bool = False
+    no_witness: str = ""
 
     @property
     def used(self) -> tuple[str, ...]:

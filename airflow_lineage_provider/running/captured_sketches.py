@@ -36,7 +36,19 @@ def to_capture(asked: Asked) -> Sketching:
     :raises SketchUnsafe: a column was named that is not proved safe. :raises EnvironmentProblem: z3 is not installed.
     """
     found = columns_to_capture(asked.captured.pipeline, asked.recorded, asked.named, asked.keys, asked.bounds)
-    return asked.sketching(found.uses, capture=found.capture, tied=found.tied)
+    witness = asked.request.witness
+    against = _why_no_witness(found) if witness else ""
+    return asked.sketching(found.uses, capture=found.capture, tied=found.tied, witness=witness and not against, no_witness=against)
+
+
+def _why_no_witness(found: Sketching) -> str:
+    """Why all rows of groups are carried: what a proof says of all that stands behind a result it does not say of a part."""
+    for one in (column.safe for column in found.capture.values()):
+        if one.at_limit or one.ties or one.leaf in found.tied:
+            return f"rows may tie at a limit above {one.table}, or are dropped above it"
+        if one.needs_rows or one.needs_fewer is not None:
+            return f"whether {one.column} of {one.table} is safe hangs on how many rows the result has"
+    return ""
 
 
 def columns_to_capture(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.recording import RecordedPlan
     from airflow_lineage_provider.running.asked_sketches import Sketching
     from airflow_lineage_provider.sketches.choice import ChosenColumn
+    from airflow_lineage_provider.sketches.sketch import SketchKind
     from airflow_lineage_provider.spark.executing.run import Execution
     from airflow_lineage_provider.store.run_store import RunStore
     from airflow_lineage_provider.tracing.program import Program
@@ -64,7 +65,8 @@ def carried_sketches(
     cutting = _Cutting(store, recorded, wanted, frame_of)
     columns, counts = _carried_columns(wanted), dict[int, int]()
     while True:
-        made = carried_run(programs, rest, {leaf: column for leaf, column in columns.items() if leaf not in cutting.refused}, counts)
+        carried = {leaf: column for leaf, column in columns.items() if leaf not in cutting.refused}
+        made = carried_run(programs, rest, carried, counts, witness=wanted.witness)
         new = [leaf for leaf in made.numbered if leaf not in counts]
         counts |= {leaf: found.partition.count for leaf in new if (found := cutting.of(leaf)) is not None}
         if not new:
@@ -136,6 +138,14 @@ class CarriedWithRun:
     def leaves(self) -> Set[int]:
         """The leaves of which something was carried."""
         return self.carried.run.marks.keys()
+
+    def kind(self, leaf: int) -> SketchKind:
+        """Whether all rows behind the result were carried, or one of each group."""
+        return "witness" if leaf in self.carried.run.witnessed else "accurate"
+
+    def why_whole(self, leaf: int) -> str:
+        """Why not one row of each group was carried, where one was to be."""
+        return self.carried.run.whole.get(leaf, "")
 
     def fragments(self, leaf: int, partition: AnyPartition) -> frozenset[int] | str:
         """The fragments of a leaf that stand behind the result, or why they are not known."""

@@ -43,7 +43,12 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _SAME = "of the same pipeline, constants and versions"
+_WITNESS = "of the same pipeline, constants and versions, with one row in place of each group"
 _OTHER = "of the same pipeline and versions with other constants, which has all that this one needs"
+_ASIDE = (
+    "the sketches that there are have one row in place of each group: they serve runs with witness=True, of the very same constants and "
+    "versions"
+)
 MOST_TRIED = 20
 """The sketches of so many runs of other constants are looked at, the smallest first: each may take a second."""
 
@@ -115,10 +120,13 @@ class _Fitting:
     """By which rule a sketch serves after an append, or why by none, by leaf and column."""
     listed: dict[int, Files] = field(default_factory=dict)
     """The files of sources, by leaf, of which a version has a digest alone."""
+    witnesses: list[StoredSketch] = field(default_factory=list)
+    """Sketches of witnesses, which serve or not."""
 
     def used(self, stored: Sequence[StoredSketch]) -> Sketching:
         """What becomes of the sources."""
         sources = {source.source.leaf: source for source in self.asked.sources}
+        self.witnesses.extend(one for one in stored if one.kind == "witness")
         of_leaf = {leaf: [one for one in stored if self._is_of(source, one)] for leaf, source in sources.items()}
         fits: dict[int, _Fit] = {}
         for leaves in cut_together(canonical(self.asked.captured.pipeline.plan)):
@@ -136,7 +144,16 @@ class _Fitting:
 
     def _is_of(self, source: RecordedSource, one: StoredSketch) -> bool:
         on = self.asked.named.get(source.source.leaf)
-        return one.leaf == source.source.leaf and (on is None or one.column == on.name)
+        is_of = one.leaf == source.source.leaf and (on is None or one.column == on.name)
+        return is_of and (one.kind != "witness" or one.run_id == self._witness_run)
+
+    @property
+    def _witness_run(self) -> str | None:
+        """The newest run whose witnesses serve: those of one run alone are partners of each other."""
+        if not self.asked.request.witness:
+            return None
+        serving = (one for one in self.witnesses if not self._is_other(one.binding) and not self._changed_leaves(one))
+        return next((one.run_id for one in serving), None)
 
     # --- of the same versions ------------------------------------------------------------------------------------------
 
@@ -163,7 +180,9 @@ class _Fitting:
         """Why none is used of a source, none of whose sketches was tried."""
         on = self.asked.named.get(source.source.leaf)
         if not on_it:
-            return _Fit(unused(source, "no sketch was captured of a run of this pipeline", "" if on is None else on.name))
+            aside = any(one.leaf == source.source.leaf for one in self.witnesses)
+            told = _ASIDE if aside else "no sketch was captured of a run of this pipeline"
+            return _Fit(unused(source, told, "" if on is None else on.name))
         if not fresh:
             return _Fit(unused(source, f"a source has changed since the sketch was captured: {self._changed(on_it[0])}", on_it[0].column))
         beside = next((fit.use for fit in best.fits.values()), None)
@@ -175,7 +194,7 @@ class _Fitting:
     def _served(self, source: RecordedSource, one: StoredSketch, count: int) -> _Fit:
         """The source through a sketch, one of so many; or why that does not serve this instance."""
         if not self._is_other(one.binding):
-            return self._selected(source, one, _SAME)
+            return self._selected(source, one, _WITNESS if one.kind == "witness" else _SAME)
         try:
             problem = self._why_not_reused(one)
         except (EnvironmentProblem, SketchError) as wrong:
@@ -290,7 +309,8 @@ def _parts(source: RecordedSource, stored: StoredSketch) -> tuple[Sketch, AnyPar
     here = (stored.leaf, stored.column, partition.count)
     there = source.source.columns
     is_there = bool(source.files) if stored.column == FILE_PATH else set(columns_in(stored.column, there)) <= set(there)
-    if (sketch.leaf, sketch.column, sketch.count) != here or not is_there:
+    is_witness = (sketch.kind == "witness", stored.kind == "witness")
+    if (sketch.leaf, sketch.column, sketch.count) != here or not is_there or len({*is_witness}) > 1:
         raise SketchError("its parts do not belong together")
     return sketch, partition
 
@@ -311,7 +331,7 @@ def _used(
     return SketchUse(
         leaf=stored.leaf, table=source.source.relation.name, column=stored.column, state="used", because=told, sketch=stored.id,
         run_id=stored.run_id, fragments=fragments, count=count, rows=rows, total=total,
-        bytes=bytes_in(source.version, rows, total, files), total_bytes=bytes_of(source.version),
+        bytes=bytes_in(source.version, rows, total, files), total_bytes=bytes_of(source.version), witness=stored.kind == "witness",
     )  # fmt: skip
 
 

@@ -96,6 +96,7 @@ class Request:
     sketches: SketchesWhen = "off"
     sketch_on: Mapping[str, SketchOn] = field(default_factory=dict)
     verify_sketches: bool = False
+    witness: bool = False
     sources: Sequence[LineageSource] = ()
     sketches_refused: str = ""
     """Why a run that was asked to use sketches is made without: another one found them wrong."""

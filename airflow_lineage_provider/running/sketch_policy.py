@@ -76,6 +76,8 @@ class _Serves:
     def __call__(self, other: Binding) -> bool:
         if other == self.asked.instance.binding:
             return True
+        if self.asked.request.witness:  # one of witnesses serves no other
+            return False
         if time.monotonic() > self.until:
             return False
         try:

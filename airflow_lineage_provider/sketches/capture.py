@@ -32,6 +32,7 @@ from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.base import unknown
 from airflow_lineage_provider.plan.expressions import Alias, Attribute, Expression
+from airflow_lineage_provider.plan.text import operator_text
 from airflow_lineage_provider.plan.walk import all_operators, children, subqueries, with_children
 from airflow_lineage_provider.sketches.column_text import columns_in
 from airflow_lineage_provider.sketches.equal_columns import EqualColumns, equalities
@@ -39,6 +40,7 @@ from airflow_lineage_provider.sketches.files import FILE_PATH
 from airflow_lineage_provider.sketches.marks import FRAGMENT, CannotCarry, Carried, Carrying, Many, Mark, NumberLost, One
 from airflow_lineage_provider.sketches.ties import takes_other_rows
 from airflow_lineage_provider.sketches.unions import FEW, Column, Union, keeps_order, of_numbers, of_unions
+from airflow_lineage_provider.sketches.witness import calls_of, number_in, why_no_witness, witness_of
 
 
 def carry(plan: o.Plan, how: Carrying, *, ordered: bool = False) -> Carried:
@@ -274,7 +276,10 @@ def _(node: o.Distinct, how: Carrying, _ordered: bool) -> Carried:
 def _united(node: o.Aggregate, inner: Carried, how: Carrying, ordered: bool) -> Carried:
     """The groups with one mark each for every mark of their rows."""
     columns, marks = list(node.columns), list[Mark]()
+    witnessed = _witnessed(node, inner, how, ordered)
     for mark in inner.marks:
+        if mark in witnessed:
+            continue
         keys = _keys(mark, node.keys, inner.equal)
         alone = ordered and _has_distinct(node)
         made = _late(mark, alone) if keys and isinstance(mark, One) else _union(node, mark, how, ordered)
@@ -285,7 +290,49 @@ def _united(node: o.Aggregate, inner: Carried, how: Carrying, ordered: bool) -> 
             marks.append(One(leaf=mark.leaf, values=keys, number=new[0] if new else None))
         else:
             marks.append(Many(leaf=mark.leaf, union=_union_of(node, mark, how, ordered), columns=new))
-    return Carried(plan=replace(node, child=inner.plan, columns=tuple(columns)), marks=tuple(marks), equal=inner.equal)
+    groups = Carried(plan=replace(node, child=inner.plan, columns=tuple(columns)), marks=tuple(marks), equal=inner.equal)
+    return _with_witness(node, groups, witnessed, how) if witnessed else groups
+
+
+def _witnessed(node: o.Aggregate, inner: Carried, how: Carrying, ordered: bool) -> list[One]:
+    """The marks that one row of each group gives, which stands for all; those of which the groups' keys tell all need none."""
+    several = [mark for mark in inner.marks if not _keys(mark, node.keys, inner.equal)]
+    if how.witness is None or not several:
+        return []
+    free = not ordered and not any("collate" in a.type.lower() for a in node.output)
+    problem = why_no_witness(node, by_row=_by_row(node.child, how), ordered=not free)
+    if problem:
+        how.witness.refused |= {mark.leaf: f"{problem} ({operator_text(node)})" for mark in several}
+        return []
+    found = [mark for mark in several if isinstance(mark, One)]
+    how.witness.leaves |= {mark.leaf for mark in found}
+    return found
+
+
+def _by_row(plan: o.Plan, how: Carrying) -> bool:
+    """Whether each row of a plan is made of one row of every sketched source, so that it is the same whatever others there are."""
+    if not _sketched(plan, how):
+        return True
+    match plan:
+        case o.SegmentOutput():
+            return _by_row(how.segments[plan.segment].plan, how)
+        case o.Join(kind="inner" | "cross" | "left_semi"):
+            return _by_row(plan.left, how) and _by_row(plan.right, how)
+        case o.Source() | o.Filter() | o.Project() | o.FunctionOperator() | o.Generate() | o.Sort() | o.Repartition() | o.Union():
+            return all(_by_row(child, how) for child in children(plan))
+    return False
+
+
+def _with_witness(node: o.Aggregate, made: Carried, witnessed: Sequence[One], how: Carrying) -> Carried:
+    """The groups with the numbers of one row each."""
+    (call,) = calls_of(node)
+    assert isinstance(made.plan, o.Aggregate)
+    row = witness_of(call, [_number(mark, node) for mark in witnessed])
+    named = Alias(child=row, attribute=how.attribute(row.type))
+    numbers = tuple(Alias(child=number_in(named.attribute, at), attribute=how.attribute("int")) for at in range(len(witnessed)))
+    grouped = replace(made.plan, columns=(*made.plan.columns, named))
+    marks = tuple(One(leaf=mark.leaf, number=one.attribute) for mark, one in zip(witnessed, numbers, strict=True))
+    return replace(made, plan=o.Project(child=grouped, columns=(*made.plan.output, *numbers)), marks=(*made.marks, *marks))
 
 
 def _keys(mark: Mark, keys: Sequence[Expression], equal: EqualColumns) -> tuple[Attribute, ...]:

@@ -17,10 +17,12 @@ from airflow_lineage_provider.sketches.capture import carry
 from airflow_lineage_provider.sketches.marks import FRAGMENT, CannotCarry, Carried, Carrying, Mark, NumberLost, One
 from airflow_lineage_provider.sketches.ties import takes_other_rows
 from airflow_lineage_provider.sketches.unions import Union
+from airflow_lineage_provider.sketches.witness import Witnessing
 from airflow_lineage_provider.tracing.program import Groups, Program
 from airflow_lineage_provider.tracing.prune import needed, prune
 
 _ROOT = 0
+_NO_GROUP = "no group has rows of several of its fragments"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +32,8 @@ class CarriedRun:
     :ivar programs, rest: as they were given, with marks. :ivar marks: by leaf; those that are carried at all.
     :ivar numbered: the leaves whose rows are numbered when they are read: the cuts of their columns have to be known by then.
     :ivar refused: why the fragments of other leaves are not carried.
+    :ivar witnessed: the leaves of which one row of a group stands for all (`witness`). :ivar whole: why of others it does not, where it was
+        to.
     """
 
     programs: tuple[Program, ...]
@@ -37,6 +41,8 @@ class CarriedRun:
     marks: Mapping[int, tuple[Mark, ...]] = field(default_factory=dict)
     numbered: frozenset[int] = frozenset()
     refused: Mapping[int, str] = field(default_factory=dict)
+    witnessed: frozenset[int] = frozenset()
+    whole: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
@@ -50,16 +56,26 @@ def told_by(mark: Mark) -> tuple[Attribute, ...]:
 
 
 def carried_run(
-    programs: Sequence[Program], rest: o.Plan | None, columns: Mapping[int, str], counts: Mapping[int, int], union: Union | None = None
+    programs: Sequence[Program],
+    rest: o.Plan | None,
+    columns: Mapping[int, str],
+    counts: Mapping[int, int],
+    union: Union | None = None,
+    *,
+    witness: bool = False,
 ) -> CarriedRun:
     """Programs, the lowest first, that carry the fragments of sketched ``columns`` (by leaf) to the rows of the result, which is the last
-    program's, or the ``rest``'s. ``counts`` are the numbers of their fragments, where they are known.
+    program's, or the ``rest``'s. ``counts`` are the numbers of their fragments, where they are known. With ``witness`` one row of a group
+    stands for all where that is enough for its value.
     """
     left, refused, grouped = dict(columns), dict[int, str](), False
     while left:
-        run = _Run(programs, rest, Carrying(columns=left, counts=counts, fresh=_fresh(programs, rest), union=union, grouped=grouped))
+        told, fresh = Witnessing(), _fresh(programs, rest)
+        how = Carrying(columns=left, counts=counts, fresh=fresh, union=union, grouped=grouped, witness=told if witness else None)
         try:
-            return replace(run.made(), refused=refused)
+            made = _Run(programs, rest, how).made()
+            whole = {leaf: told.refused.get(leaf, _NO_GROUP) for leaf in left if leaf not in told.leaves} if witness else {}
+            return replace(made, refused=refused, witnessed=frozenset(told.leaves), whole=whole)
         except NumberLost as problem:
             if not grouped:
                 grouped = True

@@ -12,6 +12,7 @@ from airflow_lineage_provider.plan.text import operator_text
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
 from airflow_lineage_provider.sketches.equal_columns import EqualColumns
 from airflow_lineage_provider.sketches.unions import Union, is_for
+from airflow_lineage_provider.sketches.witness import Witnessing
 
 FRAGMENT = "lineage_fragment"
 """The column of a source's view that has the numbers of its rows' fragments."""
@@ -85,6 +86,7 @@ class Carrying:
     :ivar fresh: gives the attributes of marks. :ivar segments: what the rows of stored segments carry.
     :ivar union: how the fragments of groups are united where their order is free; None: as costs least.
     :ivar grouped: whether a semi-join's partners are grouped by what they are joined by, so that their numbers come along.
+    :ivar witness: what is told of witnesses, where one row of a group is to stand for all where that is enough; None where it is not.
     """
 
     columns: Mapping[int, str]
@@ -93,6 +95,7 @@ class Carrying:
     segments: Mapping[int, Carried] = field(default_factory=dict)
     union: Union | None = None
     grouped: bool = False
+    witness: Witnessing | None = None
 
     def attribute(self, type_: str, *, nullable: bool = True) -> Attribute:
         """A new one, named after its number: no name is taken twice."""

@@ -1,7 +1,7 @@
 """A sketch: the fragments of one column that hold what stands behind a result (the paper's definition 3), and its bytes.
 
-It is *accurate* with exactly these, a superset with more; both serve. (There are none of one row of each group, for a minimum or a maximum,
-as the paper has: for other constants they lose rows, and a run through one would have less lineage than the plain run has.)
+It is *accurate* with exactly these, a superset with more; both serve. With one row of a group in place of all it is of witnesses
+(`witness`), which give the same result, for the very same instance alone, and not what stands behind it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from airflow_lineage_provider.errors import SketchDamaged, SketchError
 from airflow_lineage_provider.sketches.column_text import columns_in, of_columns
 from airflow_lineage_provider.sketches.packed import packed, unpacked
 
-SketchKind: TypeAlias = OneOf["accurate", "superset"]
+SketchKind: TypeAlias = OneOf["accurate", "superset", "witness"]
 WORTH = 0.75
 """A sketch with more than this share of a source's rows is not worth its selection (the paper, Sec. 8)."""
 _MAGIC = b"SKT"

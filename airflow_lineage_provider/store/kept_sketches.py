@@ -15,7 +15,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from airflow_lineage_provider.errors import LineageError, RunNotComplete, SketchError
 from airflow_lineage_provider.records.sketches import SketchUse, SketchUses, StoredSketch
-from airflow_lineage_provider.sketches.sketch import Sketch
+from airflow_lineage_provider.sketches.sketch import Sketch, SketchKind
 from airflow_lineage_provider.store import catalog, schema
 from airflow_lineage_provider.typed_json import read, written
 
@@ -27,6 +27,8 @@ _uses = schema.sketch_uses
 _runs = schema.runs
 _CUTS_TRIED = 20
 """So many sketches of a column are looked at for cuts."""
+_BY_USE: tuple[SketchKind, ...] = ("witness", "superset", "accurate")
+"""Each serves whatever those before it serve."""
 _IN_USE = _sketches.c.quarantined.is_(None)
 
 
@@ -84,10 +86,11 @@ def _superseded(connection: sa.Connection, run_id: str, made: Sequence[StoredSke
 
 def _is_as_accurate(connection: sa.Connection, one: StoredSketch, other: str) -> bool:
     try:
-        if Sketch.from_bytes(one.content).kind == "accurate":
+        kind = Sketch.from_bytes(one.content).kind
+        if kind == _BY_USE[-1]:
             return True
         content = connection.execute(sa.select(_sketches.c.content).where(_sketches.c.id == other)).scalar()
-        return content is None or Sketch.from_bytes(bytes(content)).kind != "accurate"
+        return content is None or _BY_USE.index(kind) >= _BY_USE.index(Sketch.from_bytes(bytes(content)).kind)
     except SketchError:  # of one that is damaged nothing is known
         return False
 

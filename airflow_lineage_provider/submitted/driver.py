@@ -125,7 +125,8 @@ def _record(job: SubmittedJob, function: Callable[..., Any]) -> None:
                 clear_params=job.clear_params, secret_params=job.secret_params, output=job.output, strategy=job.strategy,
                 reasons=job.reasons, keys=job.keys, on_unsupported=job.on_unsupported, append_key=job.append_key, index=job.index,
                 capture=job.capture or "lazy", sketches=job.sketches, sketch_on=received(job.sketch_on),
-                verify_sketches=job.verify_sketches, context=job.context, earlier_tries=job.earlier_tries, progress=_told,
+                verify_sketches=job.verify_sketches, witness=job.witness, context=job.context, earlier_tries=job.earlier_tries,
+                progress=_told,
             )  # fmt: skip
         finally:
             lineage.spark.stop()

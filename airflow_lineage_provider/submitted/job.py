@@ -69,6 +69,7 @@ class SubmittedJob:
     sketches: SketchesWhen = "off"
     sketch_on: Mapping[str, SentSketchOn] = field(default_factory=dict)
     verify_sketches: bool = False
+    witness: bool = False
     store: str | None = field(default=None, repr=False)
     settings: Mapping[str, str] = field(default_factory=dict, repr=False)
     context: Mapping[str, object] = field(default_factory=dict)

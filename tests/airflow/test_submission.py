@@ -89,7 +89,7 @@ def test_a_job_is_read_as_it_was_written(tmp_path: Path) -> None:
         capture_direction="forward", capture_tables=("loans",),
         capture_of={"loans": CaptureTable(where="debt > 0", partition_by=("occ",)), "clients": CaptureTable(granularity=())},
         capture_subqueries="rows",
-        capture_mode="inject", sketches="auto", verify_sketches=True,
+        capture_mode="inject", sketches="auto", verify_sketches=True, witness=True,
         sketch_on=sent({"loans": "id", "rates": SketchOn(column="day", cuts=CUTS, fragments=7), "sales": SALES}),
         settings={"AIRFLOW_LINEAGE_HIDE": "x"}, context={"map_index": -1},
     )  # fmt: skip
@@ -111,7 +111,7 @@ def test_every_option_of_lineage_is_sent_to_the_driver(monkeypatch: pytest.Monke
     given: dict[str, Any] = {
         "strategy": "rerun", "reasons": "eager", "output": "/data/x", "keys": {"loans": ["id"]}, "on_store_failure": "keep_result",
         "on_unsupported": "incomplete", "append_key": "k", "index": ["id"], "capture": "eager", "sketches": "auto",
-        "sketch_on": {"loans": "id"}, "verify_sketches": True,
+        "sketch_on": {"loans": "id"}, "verify_sketches": True, "witness": True,
     }  # fmt: skip
     plain, made = (operator(application="judge.py:judge", store=URL, **options) for options in ({}, given))
     assert set(given) == set(LineageTask._options(made))

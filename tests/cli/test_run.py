@@ -81,11 +81,11 @@ def test_sketches_are_handed_on_and_shown(
     monkeypatch.setattr(FakeRun, "sketches", (USED,))
     Path("best.sql").write_text("SELECT 1 AS x")
     on = ["--sketch-on", "orders=o_orderkey", "--sketch-on", "sales=store,day"]
-    command = ["run", "best.sql", "--sketches", "eager", *on, "--verify-sketches"]
+    command = ["run", "best.sql", "--sketches", "eager", *on, "--verify-sketches", "--witness"]
     assert main(command) == 0
     (run,) = named(calls, "run")
-    assert {name: run[2][name] for name in ("sketches", "sketch_on", "verify_sketches")} == {
-        "sketches": "eager", "sketch_on": {"orders": "o_orderkey", "sales": "store,day"}, "verify_sketches": True,
+    assert {name: run[2][name] for name in ("sketches", "sketch_on", "verify_sketches", "witness")} == {
+        "sketches": "eager", "sketch_on": {"orders": "o_orderkey", "sales": "store,day"}, "verify_sketches": True, "witness": True,
     }  # fmt: skip
     assert re.search(r"used +6,150 of 1,500,000 +1.3 kB of 310 kB", capfd.readouterr().out)
     assert main([*command, "--json"]) == 0

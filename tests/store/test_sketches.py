@@ -169,6 +169,7 @@ def test_what_is_of_no_use_is_forgotten_but_for_what_a_run_has_read(store: Store
         ({}, {"kind": "superset"}, True),
         ({"kind": "superset"}, {"kind": "superset"}, False),
         ({"kind": "superset"}, {}, False),
+        ({"kind": "superset"}, {"kind": "witness"}, True),
     ],
 )
 def test_a_worse_one_takes_nobodys_place(
