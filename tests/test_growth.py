@@ -32,14 +32,16 @@ def _taking(bytes_: int) -> Iterator[int]:
     process = subprocess.Popen([sys.executable, "-c", parent], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stdout.readline() == b"there\n"
-    yield process.pid
-    process.communicate(b"\n")
+    try:
+        yield process.pid
+    finally:
+        process.communicate(b"\n")
 
 
 @pytest.mark.processes
 def test_memory_is_that_of_children_too() -> None:
     with _taking(0) as little, _taking(50_000_000) as much:
-        assert 50_000_000 <= memory_of(much) - memory_of(little) < 60_000_000
+        assert 45_000_000 < memory_of(much) - memory_of(little) < 60_000_000  # one has some pages that the other has not
 
 
 def test_files_below_folders(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def witness_of(call: AggregateCall, numbers: Sequence[Attribute]) -> AggregateCa
     >>> from airflow_lineage_provider.plan.text import expression_text
     >>> most = AggregateCall(function="max", arguments=(Attribute(id=1, name="price", type="int"),), type="int")
     >>> expression_text(witness_of(most, [Attribute(id=2, name="fragment", type="int")]))
-    "max(named_struct('f0', price IS NOT NULL, 'f1', price, 'f2', fragment))"
+    "max(named_struct('f0', isnotnull(price), 'f1', price, 'f2', fragment))"
     """
     (value,) = call.arguments
     there = Call(function="isnotnull" if call.function == "max" else "isnull", arguments=(value,), type="boolean")

@@ -378,7 +378,7 @@ def test_spark_reads_the_files_that_are_meant(spark: SparkSession, tables: Table
         assert len(chosen.collect()) == part.count() == count * 600
         metrics = chosen._jdf.queryExecution().executedPlan().collectLeaves().apply(0).metrics()
         assert metrics.apply("numFiles").value() == count
-    values = counted_values(parts[0], "l_orderkey", 200)
+    values = counted_values(parts[0], ["l_orderkey"], 200)
     assert values is not None
     assert (len(values[0]), values[1]) == (200, 1_200)
-    assert counted_values(parts[0], "l_orderkey", 199) is None
+    assert counted_values(parts[0], ["l_orderkey"], 199) is None

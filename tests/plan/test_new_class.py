@@ -124,6 +124,7 @@ OF_EXPRESSIONS: dict[str, Callable[[], Any]] = {
 LOCAL = {
     "plan.expected_rows.expected_rows": "expects nothing of what it does not name",
     "sketches.appends._below": "refuses every operator that it does not name, where rows are appended below it",
+    "sketches.capture._by_row": "takes no row of what it does not name for one of each sketched source's",
     "sketches.formula.Formulas._value": "takes what it does not name for a function of which nothing is known",
     "sketches.reuse._Containment._collect": "refuses every operator that it does not name, where the two instances differ below it",
     "sketches.reuse._Containment._mark": "passes over what it does not name, which `_collect` refuses",

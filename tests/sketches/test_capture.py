@@ -16,7 +16,7 @@ from tests.sketches.drawn import Drawer
 
 EXAMPLES = int(os.environ.get("SKETCH_EXAMPLES", "0"))
 SEED = int(os.environ.get("FUZZ_SEED", "0"))
-SAMPLE, BLOCK = few(24), 250
+SAMPLE, BLOCK = few(24, one_in=2), 250
 KINDS = (Drawer.query, Drawer.outer, Drawer.semi, Drawer.join)
 """Queries of any kind, and those in which more comes together."""
 

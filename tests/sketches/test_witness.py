@@ -20,6 +20,7 @@ from airflow_lineage_provider.sketches.composite import AnyPartition
 from airflow_lineage_provider.sketches.marks import Carried as Marked
 from airflow_lineage_provider.sketches.marks import Carrying, One
 from airflow_lineage_provider.sketches.partition import Partition
+from tests.in_turn import few
 from tests.oracle import evaluate
 from tests.oracle import query as q
 from tests.oracle.row import Ambiguous
@@ -31,7 +32,7 @@ pytest.importorskip("z3")
 
 EXAMPLES = int(os.environ.get("SKETCH_EXAMPLES", "0"))
 SEED = int(os.environ.get("FUZZ_SEED", "0"))
-SAMPLE, BLOCK, MOST = 90, 250, 60
+SAMPLE, BLOCK, MOST = few(90), 250, 60
 
 
 class Extremes(Drawer):

@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -92,6 +93,9 @@ def test_a_server_killed_a_moment_ago_does_not_run(home: Path) -> None:
     late = next(child for child in server.children() if "checkpointer" in " ".join(child.cmdline()))
     late.suspend()
     server.kill()
+    with suppress(psutil.NoSuchProcess):
+        while server.status() != psutil.STATUS_ZOMBIE:  # it is not gone when the signal is sent
+            time.sleep(0.01)
     threading.Timer(0.5, late.resume).start()
     assert not stop_embedded()
     with server_life.life(home) as free:

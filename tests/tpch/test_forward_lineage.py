@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import duckdb
+import pytest
 
 from tests.tpch.data import write_tpch
 from tests.tpch.forward_lineage import SPJ
 
 
+@pytest.mark.processes
 def test_each_joins_one_table_more_and_keeps_the_lines(tmp_path: Path) -> None:
     """All joins are of keys that others refer to: the lines of four days' orders are found by each, once.
 
