@@ -129,8 +129,9 @@ class Packed:
         return self.kept[first:end]
 
     def is_within(self, most: int) -> bool:
-        """Whether none can be of a larger size, by the bits that they have."""
-        return not self.kind & _DIFFERENCES and -most <= self.least and self.least + 2**self.width <= most + 1
+        """Whether none can be of a larger size, by the bits that they have; what pcodec gives may have more than is said."""
+        told = not self.kind & _DIFFERENCES and self.kind & 3 != PCO
+        return told and -most <= self.least and self.least + 2**self.width <= most + 1
 
     def listed(self) -> list[int]:
         """The same in plain numbers, which is quicker where they are few.

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from airflow_lineage_provider.arrays import Relation, columns, compress, decode, encode, opened
+from airflow_lineage_provider.arrays import Relation, columns, compress, decode, encode, opened, pco
 from airflow_lineage_provider.arrays.boxes import Boxes
 from airflow_lineage_provider.arrays.columns import COUNTED, PCO, deflated, packed, pcoded, read
 from airflow_lineage_provider.arrays.grouping import Ints
@@ -354,3 +354,11 @@ def test_pcodec_is_loaded_when_it_is_needed(new_python: NewPython) -> None:
         "assert 'pcodec' not in sys.modules"
     )
     new_python(code)
+
+
+def test_bits_of_pcodec_are_not_believed() -> None:
+    """300 moves in a column that says that its numbers have six bits: it is no small number, and its last eight bits are another."""
+    data = pco.written(np.array([1, 300, 2], dtype=np.uint64), 16)
+    forged = columns.Packed(kind=PCO, rows=3, first=0, least=0, width=6, data=data)
+    assert forged.numbers().tolist() == [1, 300, 2]
+    assert not forged.is_within(65)
