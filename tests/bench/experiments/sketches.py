@@ -80,7 +80,8 @@ def _chosen(ground: Ground, count: int, scale: str) -> str:
     orders = ground.spark.table("orders").selectExpr("o_orderkey", "row_number() OVER (ORDER BY o_orderkey) AS place")
     (rows,) = ground.spark.table("orders").selectExpr("count(*)").first() or (0,)
     every = rows // count
-    orders.where(f"place % {every} = {every // 2} AND place <= {every * count}").coalesce(1).write.parquet(_place(ground, table))
+    chosen = orders.where(f"place % {every} = {every // 2} AND place <= {every * count}").coalesce(1)
+    chosen.write.mode("overwrite").parquet(_place(ground, table))
     _view(ground, table)
     return table
 
