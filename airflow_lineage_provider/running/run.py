@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -178,6 +179,7 @@ def execute(spark: SparkSession, store: RunStore, request: Request, progress: Pr
     from airflow_lineage_provider.spark.executing.collected import collected
     from airflow_lineage_provider.spark.executing.lost_executors import check_kept_rows, lost_executors
     from airflow_lineage_provider.spark.executing.run import Execution
+    from airflow_lineage_provider.spark.selected import without_dictionaries
     from airflow_lineage_provider.spark.session import KEPT_ROWS, apply_conf
 
     started = time.perf_counter()
@@ -196,7 +198,7 @@ def execute(spark: SparkSession, store: RunStore, request: Request, progress: Pr
     journal = Journal(store, record.id, request.append_key, progress)
     try:
         hold_sketches(store, record.id, prepared.sketching.used)
-        with apply_conf(spark, KEPT_ROWS):
+        with apply_conf(spark, KEPT_ROWS), without_dictionaries(spark) if prepared.sketching.used else nullcontext():
             result, written = _result(execution, prepared, request, journal)
             check_kept_rows(execution)
         progress("publishing")

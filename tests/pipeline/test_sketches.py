@@ -20,7 +20,7 @@ from airflow_lineage_provider.sketches import kept_cuts
 from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.sketch import Sketch
 from airflow_lineage_provider.sketches.use import FEW, FOR_READER, selection
-from airflow_lineage_provider.spark.selected import selected
+from airflow_lineage_provider.spark.selected import DICTIONARIES, selected
 from tests.in_turn import sampled
 from tests.pipeline.sketched import BIG_ORDERS, ON_KEY, ORDERS, TOP, bag, captured, states, tables_of_orders
 
@@ -102,9 +102,18 @@ def test_a_run_through_sketches_gives_the_plain_rows(spark: SparkSession, lineag
     first = lineage.run(SAFE[name], name=f"sketched {name}", sketches="eager")
     assert bag(first.result) == plain
     assert "captured" in states(first).values(), first.sketches
-    again = lineage.run(SAFE[name], name=f"sketched {name}", sketches="eager", verify_sketches=True)
+    seen: set[str | None] = set()
+    again = lineage.run(
+        SAFE[name],
+        name=f"sketched {name}",
+        sketches="eager",
+        verify_sketches=True,
+        progress=lambda _: seen.add(spark.conf.get(DICTIONARIES, None)),
+    )
     assert bag(again.result) == plain
     assert "used" in states(again).values(), again.sketches
+    # Each range would read a row group's dictionary anew; what the session has said is as it was.
+    assert (seen, spark.conf.get(DICTIONARIES, None)) == ({None, "false"}, None)
     for one in again.sketches:
         assert one.state != "used" or (one.run_id == first.id and one.rows is not None and one.total is not None and one.rows < one.total)
     assert again.result_table().num_rows == plain.total()
