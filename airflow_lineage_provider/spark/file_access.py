@@ -23,7 +23,7 @@ def write(spark: SparkSession, uri: str, pieces: Iterable[bytes]) -> None:
     :raises OSError: it cannot be written, or is shorter than what was.
     """
     with _java_errors():
-        system, path = _file_system(spark, uri)
+        system, path = _found(spark, uri)
         written = 0
         with closing(system.create(path, True)) as out:
             for piece in pieces:
@@ -42,7 +42,7 @@ def read(spark: SparkSession, uri: str, ranges: Sequence[tuple[int, int]]) -> tu
     :raises FileNotFoundError: there is none. :raises OSError: it cannot be read.
     """
     with _java_errors():
-        system, path = _file_system(spark, uri)
+        system, path = _found(spark, uri)
         size = int(system.getFileStatus(path).getLen())
         with closing(system.open(path)) as file:
             return size, [_range(file, at, length) for at, length in ranges]
@@ -53,9 +53,14 @@ def _range(file: JavaObject, at: int, length: int) -> bytes:
     return b"".join(bytes(file.readNBytes(min(_AT_ONCE, length - done))) for done in range(0, length, _AT_ONCE))
 
 
-def _file_system(spark: SparkSession, uri: str) -> tuple[JavaObject, JavaObject]:
+def file_system(spark: SparkSession, path: JavaObject) -> JavaObject:
+    """Hadoop's client of the file system that a path is on, with the session's settings."""
+    return path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
+
+
+def _found(spark: SparkSession, uri: str) -> tuple[JavaObject, JavaObject]:
     path = java_class(spark, "org.apache.hadoop.fs.Path")(uri)
-    return path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf()), path
+    return file_system(spark, path), path
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.plan.relation import Relation
+from airflow_lineage_provider.spark.file_access import file_system
 from airflow_lineage_provider.spark.jvm_classes import java_class
 from airflow_lineage_provider.spark.local_files import hidden, is_local, list_local
 
@@ -57,7 +58,7 @@ def _remote(spark: SparkSession, relation: Relation, nested: bool, pattern: str 
     found: Files = {}
     for root in relation.paths:
         path = java_class(spark, "org.apache.hadoop.fs.Path")(root)
-        system = path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
+        system = file_system(spark, path)
         if not system.exists(path):
             continue
         files = system.listFiles(path, nested)

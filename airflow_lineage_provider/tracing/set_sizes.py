@@ -15,6 +15,7 @@ from airflow_lineage_provider.plan.magnitudes import rows_above
 from airflow_lineage_provider.plan.walk import children, operators
 from airflow_lineage_provider.tracing.key_index import KeyIndex
 from airflow_lineage_provider.tracing.looked_up import LookedUp
+from airflow_lineage_provider.tracing.numbers import in_order_of_both
 from airflow_lineage_provider.tracing.row_sets import LinkedRows, linked_rows, whole_side
 from airflow_lineage_provider.tracing.trace import Trace, passed, trace_rows
 
@@ -104,7 +105,7 @@ def _in_frames(target: pa.Table, frames: int) -> tuple[Numbers, Numbers]:
     partition = np.tile(KeyIndex(keys).number, frames)
     ends = [column.combine_chunks() for column in target.columns[-2 * frames :]]
     low, high = (np.concatenate([one.fill_null(none).to_numpy() for one in ends[at::2]]).astype(np.int64) for at, none in ((0, 0), (1, -1)))
-    order = np.lexsort((low, partition))
+    order = in_order_of_both(partition, low)
     partition, low, high = partition[order], low[order], high[order]
     # How far the frames before reach, those of the same partition: others are further apart than any of its positions.
     apart = partition * (int(high.max(initial=0)) + 2)

@@ -25,6 +25,7 @@ from airflow_lineage_provider.tracing.by_number import groups_of_rows, stored_ke
 from airflow_lineage_provider.tracing.collected import Collected
 from airflow_lineage_provider.tracing.looked_up import LookedUp
 from airflow_lineage_provider.tracing.maps import Rows, RowSet, distinct_rows
+from airflow_lineage_provider.tracing.numbers import different
 from airflow_lineage_provider.tracing.python_guarantees import opaque
 from airflow_lineage_provider.tracing.reserved import TAG
 from airflow_lineage_provider.tracing.row_sets import link_queries, whole_side
@@ -270,7 +271,7 @@ def _tags_of(*parts: Collection[int]) -> tuple[int, ...]:
     """The tags, each once, ascending."""
     import numpy as np
 
-    return tuple(np.unique(np.concatenate([np.asarray(one, np.int64) for one in parts])).tolist())
+    return tuple(different(np.concatenate([np.asarray(one, np.int64) for one in parts])).tolist())
 
 
 def _controlled(segment: Segment, link: pa.Table) -> pa.Table:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.spark import file_listing
+from airflow_lineage_provider.spark.file_access import file_system
 from airflow_lineage_provider.spark.jvm_classes import java_class
 from airflow_lineage_provider.spark.session import SETTINGS
 
@@ -48,7 +49,7 @@ def files_named(spark: SparkSession, names: str) -> Iterator[None]:
 def root_of_path(spark: SparkSession, path: str) -> str:
     """A path with its file system's name, as everybody calls it."""
     place = java_class(spark, "org.apache.hadoop.fs.Path")(path)
-    return str(place.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf()).makeQualified(place).toString())
+    return str(file_system(spark, place).makeQualified(place).toString())
 
 
 def root_of_table(spark: SparkSession, name: str) -> str | None:
@@ -62,7 +63,7 @@ def root_of_table(spark: SparkSession, name: str) -> str | None:
 def remove_files(spark: SparkSession, root: str, run_id: str) -> int:
     """Delete a run's files under a folder; how many there were."""
     place = java_class(spark, "org.apache.hadoop.fs.Path")(root)
-    system = place.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
+    system = file_system(spark, place)
     if not system.exists(place):
         return 0
     found, doomed = system.listFiles(place, True), []

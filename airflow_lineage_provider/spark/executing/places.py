@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from airflow_lineage_provider.spark.file_access import file_system
 from airflow_lineage_provider.spark.jvm_classes import java_class
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class Place(Protocol):
 def place_of(spark: SparkSession, path: str) -> Place:
     """:raises Py4JJavaError: no file system is known for it, or it is no path."""
     place = java_class(spark, "org.apache.hadoop.fs.Path")(path)
-    files = place.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
+    files = file_system(spark, place)
     place = files.makeQualified(place)
     name = str(place.toString())
     return LocalPlace(Path(name.removeprefix("file:"))) if name.startswith(_HERE) else _HadoopPlace(files, place)

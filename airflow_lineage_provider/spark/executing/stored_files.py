@@ -18,6 +18,7 @@ from airflow_lineage_provider.shown import first_line
 from airflow_lineage_provider.sources.file_uris import local_path
 from airflow_lineage_provider.sources.row_groups import bounds_in_footer
 from airflow_lineage_provider.spark.executing.outputs import files_at
+from airflow_lineage_provider.spark.file_access import file_system
 from airflow_lineage_provider.spark.frames import quoted, renamed, selected
 from airflow_lineage_provider.spark.jvm_classes import java_class
 from airflow_lineage_provider.spark.session import SETTINGS, apply_conf
@@ -248,4 +249,4 @@ def _removed(spark: SparkSession, folder: str) -> bool:
 
 def _file_system(spark: SparkSession, folder: str) -> JavaObject:
     place = java_class(spark, "org.apache.hadoop.fs.Path")(folder)
-    return place.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
+    return file_system(spark, place)

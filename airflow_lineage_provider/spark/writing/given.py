@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 from airflow_lineage_provider.errors import InvalidOutput, WriteNotRecorded
 from airflow_lineage_provider.secrecy import redact
 from airflow_lineage_provider.spark import file_listing
+from airflow_lineage_provider.spark.file_access import file_system
 from airflow_lineage_provider.spark.jvm_classes import java_class, static_method
 from airflow_lineage_provider.spark.jvm_trees import class_name, items
 from airflow_lineage_provider.words import RecordedKind, RecordedMode
@@ -105,7 +106,7 @@ class GivenWrite:
     def _file_system(self) -> tuple[JavaObject, JavaObject]:
         """That of the path, and the path with its name."""
         place = java_class(self.spark, "org.apache.hadoop.fs.Path")(self.target)
-        system = place.getFileSystem(self.spark._jsparkSession.sessionState().newHadoopConf())
+        system = file_system(self.spark, place)
         return system, system.makeQualified(place)
 
     def _refuse_existing(self) -> NoReturn:
