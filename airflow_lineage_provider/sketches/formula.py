@@ -21,7 +21,7 @@ from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan.expression_walk import references
 from airflow_lineage_provider.rewrite.determinism import is_deterministic
 from airflow_lineage_provider.sketches.kinds import Kind, digits, kind_of, place
-from airflow_lineage_provider.sketches.solver import z3_module
+from airflow_lineage_provider.sketches.solver import terms
 from airflow_lineage_provider.sql.constant_values import constant_value
 
 Row: TypeAlias = OneOf["plain", "sketched", "second"]
@@ -46,7 +46,7 @@ class Formulas:
     """
 
     def __init__(self, texts: Iterable[str] = (), exact: bool = True) -> None:
-        self.z3 = z3_module()
+        self.z3 = terms()
         self.exact = exact
         self.changed: set[int] = set()
         """The attributes that may have another value over the sketch. One is told before it is first read."""

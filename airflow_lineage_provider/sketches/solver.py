@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import threading
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 from typing import Literal as OneOf
 
@@ -21,6 +24,40 @@ def z3_module() -> Any:
     return require("z3", "sketches", "proving which columns a sketch may be of")
 
 
+def terms() -> Any:
+    """z3's constructors, by their names, of terms in a context that is this thread's own.
+
+    z3 has one context where none is said, which two threads must not use at once. Nor may one give back what another has made: Python
+    collects garbage in whatever thread it happens to be, so contexts take that from all.
+
+    :raises EnvironmentProblem: z3 is not installed.
+    """
+    z3, found = z3_module(), getattr(_OF_THREAD, "terms", None)
+    if found is None:
+        found = _OF_THREAD.terms = _terms_of(z3)
+    return found
+
+
+_OF_THREAD = threading.local()
+
+
+def _terms_of(z3: Any) -> Any:
+    context = z3.Context()
+    z3.Z3_enable_concurrent_dec_ref(context.ref())
+    named = {name: partial(getattr(z3, name), ctx=context) for name in _OF_A_CONTEXT}
+    several = {name: partial(_of_several, getattr(z3, name), context) for name in ("And", "Or")}
+    return SimpleNamespace(**named, **several, **{name: getattr(z3, name) for name in _OF_OTHERS})
+
+
+_OF_A_CONTEXT = ("Bool", "BoolVal", "BoolSort", "RealSort", "RealVal", "DeclareSort", "Not", "Implies", "If", "SimpleSolver")
+_OF_OTHERS = ("Const", "Function", "is_true", "sat", "unsat", "Z3Exception")
+"""Their sorts have the context."""
+
+
+def _of_several(make: Callable[..., Any], context: Any, *terms: Any) -> Any:
+    return make(*terms, context)
+
+
 @dataclass(frozen=True)
 class Answer:
     """What z3 says; ``model`` is a counter-model where the claim is refuted."""
@@ -34,7 +71,7 @@ def implied(assumed: Iterable[Any], claim: Any, timeout_ms: int = TIMEOUT_MS) ->
 
     :raises EnvironmentProblem: z3 is not installed.
     """
-    z3 = z3_module()
+    z3 = terms()
     if z3.is_true(claim):
         return Answer("proved")
     solver = z3.SimpleSolver()

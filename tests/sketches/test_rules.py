@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +24,7 @@ from airflow_lineage_provider.sketches.kinds import kind_of, place
 from airflow_lineage_provider.sketches.proof import Above
 from tests.new_process import NewPython
 from tests.plan.shorthand import Shorthand
+from tests.sketches.recorded import recorded
 
 pytest.importorskip("z3")
 
@@ -256,3 +260,23 @@ def test_a_constant_stays_itself_where_every_cast_has_room_for_it(types: tuple[s
         constant = e.Cast(child=constant, type=kind)
     found = Formulas().value(constant, "plain").value
     assert (str(found) == "450") is known
+
+
+def test_threads_prove_at_the_same_time() -> None:
+    """Runs of one driver may, and garbage of one thread's proofs is collected in another: z3 hung, or crashed, by either."""
+    asked = ("q03", "q15")
+
+    def proved() -> list[tuple[str, bool]]:
+        return [(one.column, one.safe) for name in asked for one in safe_columns(recorded()[name])]
+
+    expected, done = proved(), threading.Event()
+    collecting = threading.Thread(target=lambda: [gc.collect() for _ in iter(lambda: done.wait(0.001), True)])
+    collecting.start()
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            assert [one.result() for one in [pool.submit(proved) for _ in range(4)]] == [expected] * 4
+    finally:
+        done.set()
+        collecting.join()
+    assert any(safe for _, safe in expected)
+    assert not all(safe for _, safe in expected)
