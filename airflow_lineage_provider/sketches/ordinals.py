@@ -5,10 +5,12 @@ ordinal, and one for the code that these make (`composite`). A search among the 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.sketches.composite import Composite
 from airflow_lineage_provider.sketches.constants import constant, type_of
+from airflow_lineage_provider.sketches.grid import Grid, grid
 from airflow_lineage_provider.sketches.kinds import kind_of
 from airflow_lineage_provider.sketches.partition import Partition
 
@@ -73,3 +75,8 @@ class CodeMembership:
     parts: tuple[Ordinals, ...]
     bounds: tuple[int, ...]
     before: bool
+
+    @cached_property
+    def grid(self) -> Grid | None:
+        """What spares most codes the search."""
+        return grid(self.bounds, before=self.before)

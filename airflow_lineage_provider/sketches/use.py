@@ -4,7 +4,8 @@ Two conditions in one. The reader of Parquet files is given intervals, whose bou
 sketch's where they are few, else some in which the smallest gaps are closed. Spark asks each row that was read whether it is in one of
 them, by code that Java does not compile when it is long (128 intervals over rows in random order take 3 times as long as reading
 everything); where closed gaps leave more than half of the fragments it is given none. Whether a row belongs to the sketch is then found by
-searching its value among all bounds in order, in the same time for ten of them and for thousands.
+searching its value among all bounds in order, in the same time for ten of them and for thousands; and by a bit, where that says that it
+is in none (`grid`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from airflow_lineage_provider.sketches.composite import AnyPartition, Composite
 from airflow_lineage_provider.sketches.conditions import balanced, both, call
 from airflow_lineage_provider.sketches.constants import FALSE, TRUE, constant, type_of
 from airflow_lineage_provider.sketches.files import PATH, files_in
+from airflow_lineage_provider.sketches.grid import Grid, grid, places
 from airflow_lineage_provider.sketches.intervals import Interval, intervals_of
 from airflow_lineage_provider.sketches.lexicographic import LexicographicSelection
 from airflow_lineage_provider.sketches.ordinals import CodeMembership
@@ -50,6 +52,12 @@ class Membership:
     before: bool
     null: bool
     nan: bool | None = None
+
+    @cached_property
+    def grid(self) -> Grid | None:
+        """What spares most values the search; None of types that have no places among whole numbers."""
+        found = places(self.bounds, self.type)
+        return None if found is None else grid(found, before=self.before)
 
 
 @dataclass(frozen=True, kw_only=True)

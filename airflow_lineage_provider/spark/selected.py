@@ -13,7 +13,7 @@ from airflow_lineage_provider.sketches.files import FILE_PATH
 from airflow_lineage_provider.sketches.ordinals import CodeMembership
 from airflow_lineage_provider.spark.frames import quoted
 from airflow_lineage_provider.spark.identity import input_files
-from airflow_lineage_provider.spark.searched import code_of, place_among
+from airflow_lineage_provider.spark.searched import code_of, constant_array, place_among
 from airflow_lineage_provider.spark.session import PARSER, apply_conf
 from airflow_lineage_provider.sql import ColumnRef, lower_expression
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
+    from airflow_lineage_provider.sketches.grid import Grid
     from airflow_lineage_provider.sketches.use import Membership, Selection
 
 DICTIONARIES = "parquet.filter.dictionary.enabled"
@@ -84,6 +85,8 @@ def _condition(selection: Selection, names: Sequence[str]) -> Column:
 
 def _is_member(membership: Membership, value: Column) -> Column:
     inside = _is_inside(value, membership.bounds, membership.type, membership.before)
+    if membership.grid is not None:
+        inside = _by_bits(_place(value, membership.type), membership.grid, inside)
     if membership.nan is not None:
         inside = F.isnan(value) | inside if membership.nan else ~F.isnan(value) & inside
     found = value.isNotNull() & inside
@@ -92,7 +95,24 @@ def _is_member(membership: Membership, value: Column) -> Column:
 
 def _has_code(membership: CodeMembership, names: Sequence[str]) -> Column:
     code = code_of([F.col(quoted(name)) for name in names], membership.parts)
-    return _is_inside(code, list(map(str, membership.bounds)), "bigint", membership.before)
+    inside = _is_inside(code, list(map(str, membership.bounds)), "bigint", membership.before)
+    return inside if membership.grid is None else _by_bits(code, membership.grid, inside)
+
+
+def _place(value: Column, type_: str) -> Column:
+    """As `sketches.grid.places` has it."""
+    if type_ == "timestamp":
+        return F.unix_micros(value)
+    return (F.unix_date(value) if type_ == "date" else value).cast("bigint")
+
+
+def _by_bits(place: Column, how: Grid, inside: Column) -> Column:
+    """What is beyond the grid is told at once; nothing overflows within it."""
+    bucket = F.shiftright(place - F.lit(how.first), how.shift)
+    word = F.get(constant_array(list(map(str, how.words)), "bigint"), F.shiftright(bucket, 6).cast("int"))
+    bit = F.call_function("shiftright", word, bucket.bitwiseAND(F.lit(63)).cast("int")).bitwiseAND(F.lit(1))
+    told = F.when(place < F.lit(how.first), F.lit(how.before)).when(place >= F.lit(how.last), F.lit(how.after))
+    return told.otherwise((bit == F.lit(1)) & inside)
 
 
 def _is_inside(value: Column, bounds: Sequence[str], type_: str, before: bool) -> Column:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -89,7 +90,17 @@ def is_member(membership: Membership, value: Any) -> bool:
     if value != value:
         return bool(membership.nan)
     passed = sum(computed(bound) <= computed(membership.column, value) for bound in constants(membership))
-    return bool(membership.before == (passed % 2 == 0))
+    inside = bool(membership.before == (passed % 2 == 0))
+    if membership.grid is not None:
+        assert membership.grid.may_be_inside(place(value)) >= inside, "a bit that is not set tells of a whole bucket"
+    return inside
+
+
+def place(value: Any) -> int:
+    """Among whole numbers, told by Python's own counting."""
+    if isinstance(value, datetime):
+        return calendar.timegm(value.utctimetuple()) * 10**6 + value.microsecond
+    return value.toordinal() - date(1970, 1, 1).toordinal() if isinstance(value, date) else int(value)
 
 
 def constants(membership: Membership) -> list[e.Literal]:
