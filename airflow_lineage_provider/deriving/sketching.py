@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.deriving.derivation import Derivation
     from airflow_lineage_provider.deriving.links import Numbers
+    from airflow_lineage_provider.plan import operators as o
     from airflow_lineage_provider.records.versions import SourceVersion
     from airflow_lineage_provider.running.asked_sketches import Sketching
     from airflow_lineage_provider.running.carried_sketches import CarriedWithRun
@@ -88,7 +89,7 @@ def sketched(run: AskedRun, wanted: Sketching, most: int, with_run: CarriedWithR
     check_unchanged(run)
     refused = {leaf: column.safe.why_not_of(run.total) for leaf, column in wanted.capture.items()}
     columns = {leaf: column for leaf, column in wanted.capture.items() if not refused[leaf]}
-    finding = _Finding(run, columns, most, with_run, wanted.no_witness)
+    finding = _Finding(run, wanted, columns, most, with_run)
     finding.trace()
     found = {leaf: _of_leaf(finding, wanted, leaf, spark) for leaf in columns}
     problems = {leaf: one for leaf, one in (refused | found).items() if isinstance(one, str) and one}
@@ -110,9 +111,14 @@ def _of_leaf(finding: _Finding, wanted: Sketching, leaf: int, spark: SparkTracin
             one = maker.stored()
         except (SketchError, OverflowError, ValueError) as error:  # a value that Python has not
             return f"not captured: {error}"
-    is_counted = leaf in wanted.tied and not column.at_limit and column.column != FILE_PATH
-    ties = _ties(run, spark, leaf, maker) if is_counted else ""
+    ties = _ties(finding, spark, leaf, maker) if leaf in _counted(wanted) else ""
     return _too_large(one) or ties or one
+
+
+def _counted(wanted: Sketching) -> frozenset[int]:
+    """The sources of which it is counted whether rows tie at the limit over the sketch."""
+    safe = {leaf: wanted.capture[leaf].safe for leaf in wanted.tied & wanted.capture.keys()}
+    return frozenset(leaf for leaf, column in safe.items() if not column.at_limit and column.column != FILE_PATH)
 
 
 def _share(run: AskedRun, made: Sequence[StoredSketch]) -> float:
@@ -141,14 +147,15 @@ def _too_large(one: StoredSketch) -> str:
     return f"it would have {one.rows:,} of {one.total:,} rows: too many to be worth it" if one.rows > WORTH * one.total else ""
 
 
-def _ties(run: AskedRun, spark: SparkTracing, leaf: int, made: _Made) -> str:
-    """Why the limit could cut other rows over a sketch."""
-    from airflow_lineage_provider.spark.rereading.counted import counted
-
-    limit = limit_to_count(rest_of_plan(run.recorded.plan, frozenset()), leaf)
+def _ties(finding: _Finding, spark: SparkTracing, leaf: int, made: _Made) -> str:
+    """Why the limit could cut other rows over a sketch. Where none tie over all rows, none do over any sketch of them (`ties`): of several
+    sketches that is counted first, once."""
+    limit = limit_to_count(finding.whole, leaf)
     if limit is None or limit.count is None:
         return "rows may tie at the limit"
-    found = counted(spark, unique_names(rows_in_place(limit)), {leaf: (made.name, made.selection)}, run.udfs)
+    if len(_counted(finding.wanted)) > 1 and finding.in_place(spark, limit, {}) <= limit.count:
+        return ""
+    found = finding.in_place(spark, limit, {leaf: (made.name, made.selection)})
     if found <= limit.count:
         return ""
     return f"rows tie at the limit: over the sketch {found:,} are in its first {limit.count:,} places, and another run may take others"
@@ -192,12 +199,29 @@ class _Finding:
     """What stands behind the result, source by source; ``how`` says of each that was asked about how it was found."""
 
     run: AskedRun
+    wanted: Sketching
     columns: Mapping[int, ChosenColumn]
     most: int
     with_run: CarriedWithRun | None
-    no_witness: str = ""
     how: dict[int, str] = field(default_factory=dict)
     traced: Mapping[int, _Behind] = field(default_factory=dict)
+    over_all: dict[int, int] = field(default_factory=dict)
+
+    @cached_property
+    def whole(self) -> o.Plan:
+        """The plan of the result over sources alone."""
+        return rest_of_plan(self.run.recorded.plan, frozenset())
+
+    def in_place(self, spark: SparkTracing, limit: o.Limit, selections: Mapping[int, tuple[str, Selection | None]]) -> int:
+        """How many rows are in a limit's places, with those that tie with the last; over all rows of the sources it is counted once."""
+        from airflow_lineage_provider.spark.rereading.counted import counted
+
+        if not selections and id(limit) in self.over_all:
+            return self.over_all[id(limit)]
+        found = counted(spark, unique_names(rows_in_place(limit)), selections, self.run.udfs)
+        if not selections:
+            self.over_all[id(limit)] = found
+        return found
 
     def carried(self, leaf: int, partition: AnyPartition) -> frozenset[int] | None:
         """The fragments that the rows of the result carried; None where they carried none."""
@@ -207,7 +231,7 @@ class _Finding:
         if isinstance(found, str):
             self.how[leaf] = f"captured after the run: {found}"
             return None
-        whole = self.no_witness or self.with_run.why_whole(leaf)
+        whole = self.wanted.no_witness or self.with_run.why_whole(leaf)
         told = "one row of each group" if self.carried_kind(leaf) == "witness" else f"all rows of each group: {whole}" if whole else ""
         self.how[leaf] = "captured in the run's own pass" + (f", {told}" if told else "")
         return found

@@ -59,10 +59,9 @@ def columns_to_capture(
     :raises SketchUnsafe, EnvironmentProblem: as `to_capture`.
     """
     sources = recorded.sources
-    judged = [one for one in safe_columns(pipeline, bounds=bounds, keys=keys, clock=perf_counter) if one.leaf in sources]
-    # Files, and several columns together, are judged where they are named.
-    further = [(leaf, on.name) for leaf, on in named.items() if leaf in sources and on.name not in sources[leaf].source.columns]
-    judged += safe_columns(pipeline, bounds=bounds, keys=keys, clock=perf_counter, only=further) if further else ()
+    # Of a source that is named no other column is asked; files, and several columns together, are judged where they are named.
+    only = [(leaf, name) for leaf, one in sources.items() for name in ((named[leaf].name,) if leaf in named else one.source.columns)]
+    judged = safe_columns(pipeline, bounds=bounds, keys=keys, clock=perf_counter, only=only)
     plan = canonical(pipeline.plan)
     types = {(one.leaf, one.column): one.type for one in judged}
     likely = keys_in(plan) | {(leaf, column): 0 for leaf, columns in keys.items() for column in columns}

@@ -26,7 +26,7 @@ from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.pipeline import Pipeline
 from airflow_lineage_provider.plan.text import operator_text
 from airflow_lineage_provider.plan.walk import all_operators, operators
-from airflow_lineage_provider.sketches.columns import ONE_AT_A_TIME, canonical, copies_of, formulas_of, is_composite, steps_of
+from airflow_lineage_provider.sketches.columns import canonical, copies_of, formulas_of, is_composite, steps_of
 from airflow_lineage_provider.sketches.files import FILE_PATH, with_paths
 from airflow_lineage_provider.sketches.formula import Formulas
 from airflow_lineage_provider.sketches.matched import Matched
@@ -84,16 +84,15 @@ def append_rule(
     plan = with_paths(canonical(pipeline.plan), {leaf} if column == FILE_PATH else ())
     known = bounds or {}
     assumed = {"bounds": known, "keys": {at: tuple(one) for at, one in (keys or {}).items()}, "timeout_ms": timeout_ms}
-    with ONE_AT_A_TIME:
-        shared = formulas_of([plan], pipeline, texts_of(known))
-        try:
-            return _rule(plan, shared, leaf, column, assumed)
-        except NotSafe as found:
-            steps = {} if is_composite(plan, leaf, column) else steps_of(plan, pipeline)
-            if steps:
-                with suppress(NotSafe):
-                    return _rule(plan, shared, leaf, column, assumed, steps)
-            return found.because
+    shared = formulas_of([plan], pipeline, texts_of(known))
+    try:
+        return _rule(plan, shared, leaf, column, assumed)
+    except NotSafe as found:
+        steps = {} if is_composite(plan, leaf, column) else steps_of(plan, pipeline)
+        if steps:
+            with suppress(NotSafe):
+                return _rule(plan, shared, leaf, column, assumed, steps)
+        return found.because
 
 
 def _rule(plan: o.Plan, shared: Formulas, leaf: int, column: str, assumed: Mapping[str, Any], steps: Steps | None = None) -> AppendRule:

@@ -5,7 +5,6 @@ Of ``σ n < 3 (α k; count(v) AS n)`` the column ``k`` is safe by the rule ``gro
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -43,9 +42,6 @@ PASSES: tuple[Callable[[o.Plan], o.Plan], ...] = (
     unique_attributes, canonical_aggregates, scalar_subqueries, canonical_windows, pull_out_udfs,
 )  # fmt: skip
 """The form that the rules are about."""
-
-ONE_AT_A_TIME = threading.Lock()
-"""z3's formulas are all of one context, which has one user."""
 
 
 @dataclass(frozen=True)
@@ -204,11 +200,10 @@ class Question:
 
         :raises NotSafe: there is none.
         """
-        with ONE_AT_A_TIME:
-            copies = self._copies(leaf, column)
-            proof = Proof(self.formulas.again(), copies, leaf, self.bounds, self.keys, self.timeout_ms, uncut=uncut, steps_of=steps or {})
-            relate(self.plan, Above(), proof)
-            return proof
+        copies = self._copies(leaf, column)
+        proof = Proof(self.formulas.again(), copies, leaf, self.bounds, self.keys, self.timeout_ms, uncut=uncut, steps_of=steps or {})
+        relate(self.plan, Above(), proof)
+        return proof
 
     def _proved_at(self, limit: o.Limit, leaf: int, column: str) -> Proof:
         """The proof that over a sketch of all rows in a limit's places the limit gives just the rows of the plain run, so that what is
@@ -217,10 +212,9 @@ class Question:
         :raises NotSafe: there is none.
         """
         require_same_rows(self.plan, limit, leaf)
-        with ONE_AT_A_TIME:
-            copies, formulas, steps = self._copies(leaf, column), self.formulas.again(), self._steps(leaf, column)
-            proof = Proof(formulas, copies, leaf, self.bounds, self.keys, self.timeout_ms, steps_of=steps, at_limit=limit)
-            relate(replace(limit, count=places(limit), offset=0), Above(in_every=False), proof)
+        copies, formulas, steps = self._copies(leaf, column), self.formulas.again(), self._steps(leaf, column)
+        proof = Proof(formulas, copies, leaf, self.bounds, self.keys, self.timeout_ms, steps_of=steps, at_limit=limit)
+        relate(replace(limit, count=places(limit), offset=0), Above(in_every=False), proof)
         if limit.offset and proof.ties:
             raise NotSafe("limit", limit, "rows may tie where the offset ends")
         return proof

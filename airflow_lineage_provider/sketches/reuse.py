@@ -24,7 +24,7 @@ from airflow_lineage_provider.plan.text import operator_text
 from airflow_lineage_provider.plan.walk import children, operators
 from airflow_lineage_provider.rewrite.determinism import is_deterministic
 from airflow_lineage_provider.sketches.aggregation import is_exact, known_of
-from airflow_lineage_provider.sketches.columns import ONE_AT_A_TIME, canonical, formulas_of
+from airflow_lineage_provider.sketches.columns import canonical, formulas_of
 from airflow_lineage_provider.sketches.formula import Formulas, Row
 from airflow_lineage_provider.sketches.matched import Matched, Single
 from airflow_lineage_provider.sketches.proof import Proof
@@ -55,13 +55,12 @@ def why_not_serving(pipeline: Pipeline, binding: Binding, *, bounds: Bounds | No
 
 
 def _why_not(new: o.Plan, old: o.Plan, pipeline: Pipeline, bounds: Bounds, timeout_ms: int) -> str:
-    with ONE_AT_A_TIME:
-        formulas = formulas_of([new, old], pipeline, texts_of(bounds))
-        proof = Proof(formulas.again(), frozenset(), -1, bounds, timeout_ms=timeout_ms)
-        try:
-            return _Containment(proof).checked(new, old)
-        except _NotContained as found:
-            return str(found)
+    formulas = formulas_of([new, old], pipeline, texts_of(bounds))
+    proof = Proof(formulas.again(), frozenset(), -1, bounds, timeout_ms=timeout_ms)
+    try:
+        return _Containment(proof).checked(new, old)
+    except _NotContained as found:
+        return str(found)
 
 
 class _NotContained(Exception):

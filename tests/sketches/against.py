@@ -170,7 +170,11 @@ def compared_where_rows_tie(node: q.Node, leaves: dict[str, q.Data], safe: SafeC
     for partition in partitions(random, data, safe.column):
         least = accurate(tied.behind(node, first, safe, rows), name, data, safe.column, partition)
         part = {**leaves, name: over_sketch(data, safe.column, partition, least)}
-        if len(part[name].rows) == len(data.rows) or safe.why_not_of(len(rows)) or not tied.in_place(node, safe.leaf, part):
+        if len(part[name].rows) == len(data.rows) or safe.why_not_of(len(rows)):
+            continue
+        if not tied.in_place(node, safe.leaf, part):
+            if tied.in_place(node, safe.leaf, leaves):
+                yield f"{safe}\n{node}\n{leaves}\nfragments {sorted(least)} of {partition.cuts}: rows tie over them, and not over all"
             continue
         counted.tied += 1
         found = values_of(evaluate.rows(node, tied.in_other_order(random, part)))
