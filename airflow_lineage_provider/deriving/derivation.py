@@ -98,6 +98,7 @@ def _rows(run: AskedRun, condition: Expression, sketched: bool, at_hand: RowsAtH
     """The rows of the run's segments, and who reads them in Spark."""
     from airflow_lineage_provider.spark.rereading.restore import missing_segments, restore
     from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
+    from airflow_lineage_provider.spark.selected import without_dictionaries
 
     stored = StoredRows(run, at_hand)
     if not missing_segments(run.recorded):
@@ -108,6 +109,8 @@ def _rows(run: AskedRun, condition: Expression, sketched: bool, at_hand: RowsAtH
     through = own_selections(run, spark.version) if sketched else {}
     for leaf, (column, _) in through.items():
         run.progress(f"reading {run.recorded.sources[leaf].source.relation.name} through the run's own sketch of {column}")
+    if through:
+        stack.enter_context(without_dictionaries(spark))
     run.progress("computing segments again that were not stored")
     run.session.rest()
     restored = restore(spark, run.store, run.recorded, run.stored, run.udfs, condition, stack, through)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from pyspark.sql import functions as F
 
@@ -33,17 +35,31 @@ def without_dictionaries(spark: SparkSession) -> Iterator[None]:
     """Parquet's reader skips by statistics, and not by whether a row group's dictionary has a value, for a while.
 
     For each range it reads the dictionary of the row group again, and makes a set of it: of a clustered column read in 57 ranges that took
-    two thirds of the whole run (`make bench`, ``sketches``). Rows are the same: what is not skipped is looked at.
+    two thirds of the whole run (`make bench`, ``sketches``). Rows are the same: what is not skipped is looked at. Of several threads the
+    last one sets back what the first has found.
     """
-    before = spark.conf.get(DICTIONARIES, None)
-    spark.conf.set(DICTIONARIES, "false")
+    with _LOCK:
+        users, before = _WITHOUT.get(spark, (0, None))
+        if not users:
+            before = spark.conf.get(DICTIONARIES, None)
+            spark.conf.set(DICTIONARIES, "false")
+        _WITHOUT[spark] = users + 1, before
     try:
         yield
     finally:
-        if before is None:
-            spark.conf.unset(DICTIONARIES)
-        else:
-            spark.conf.set(DICTIONARIES, before)
+        with _LOCK:
+            users, before = _WITHOUT.pop(spark)
+            if users > 1:
+                _WITHOUT[spark] = users - 1, before
+            elif before is None:
+                spark.conf.unset(DICTIONARIES)
+            else:
+                spark.conf.set(DICTIONARIES, before)
+
+
+_LOCK = threading.Lock()
+_WITHOUT: WeakKeyDictionary[SparkSession, tuple[int, str | None]] = WeakKeyDictionary()
+"""By session, how many read so, and what was set before."""
 
 
 def selected(frame: DataFrame, selection: Selection | None, *names: str) -> DataFrame:

@@ -18,6 +18,7 @@ from airflow_lineage_provider.deriving.own_sketches import own_selections
 from airflow_lineage_provider.errors import SourceUnavailable
 from airflow_lineage_provider.sketches.sketch import Sketch
 from airflow_lineage_provider.sketches.use import FEW
+from airflow_lineage_provider.spark.selected import DICTIONARIES, without_dictionaries
 from airflow_lineage_provider.store import Store
 from tests.answers import guarantees_of, links_of
 from tests.in_turn import sampled
@@ -206,10 +207,23 @@ def test_what_is_not_the_run_s_own_or_not_accurate_is_not_used(
         assert noted[-1] == {}, name
     monkeypatch.undo()
     noted = read_through(monkeypatch)
-    run.explain("true")
+    seen: set[str | None] = set()
+    run.explain("true", progress=lambda _: seen.add(spark.conf.get(DICTIONARIES, None)))
     assert noted[-1]
+    assert (seen, spark.conf.get(DICTIONARIES, None)) == ({None, "false"}, None), "each range would read a row group's dictionary anew"
     older = replace(run.record, versions=dict(run.record.versions) | {"airflow_lineage_provider": "0.0.1"})
     assert own_selections(asked(run, older), spark.version) == {}
+
+
+def test_what_is_set_while_reading_is_set_back_by_the_last(spark: SparkSession) -> None:
+    """Of two threads whose reading overlaps."""
+    one, other = without_dictionaries(spark), without_dictionaries(spark)
+    one.__enter__()
+    other.__enter__()
+    one.__exit__(None, None, None)
+    assert spark.conf.get(DICTIONARIES, None) == "false"
+    other.__exit__(None, None, None)
+    assert spark.conf.get(DICTIONARIES, None) is None
 
 
 def asked(run: Run, record: Any) -> Any:

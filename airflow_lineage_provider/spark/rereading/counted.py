@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.spark.rereading.over_sources import over_sources
-from airflow_lineage_provider.spark.selected import selected_by
+from airflow_lineage_provider.spark.selected import selected_by, without_dictionaries
 from airflow_lineage_provider.spark.session import carefully
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def counted(tracing: SparkTracing, plan: o.Plan, selections: Mapping[int, tuple[
     :raises SourceUnavailable: a source has vanished. :raises UdfUnavailable, UdfVersionMismatch: the UDFs at hand are not those of the run.
     :raises TracingError: Spark failed otherwise.
     """
-    with over_sources(tracing, plan, udfs, "counted", "counting rows over a sketch") as again:
+    with over_sources(tracing, plan, udfs, "counted", "counting rows over a sketch") as again, without_dictionaries(tracing.spark):
         for leaf, (column, selection) in selections.items():
             again.replace(leaf, selected_by(again.source(leaf), selection, column), "selected")
         frame = again.frame()
