@@ -35,9 +35,12 @@ EXPERIMENTS = (
     "array_coverage",
     "array_reasons",
     "sketches",
+    "sketch_forms",
+    "sketch_queries",
     "sketch_capture",
     "sketch_proofs",
     "sketch_pipelines",
+    "sketch_series",
     "web",
 )
 """The names of the files, in the order in which all are run."""
