@@ -63,7 +63,9 @@ def _document(partition: AnyPartition) -> dict[str, Any]:
 
 def _partition(document: dict[str, Any]) -> AnyPartition:
     if "types" not in document:
-        return Partition(type=document["type"], cuts=tuple(map(_READERS[kind_of(document["type"])], document["cuts"])))
+        kind, texts = kind_of(document["type"]), document["cuts"]
+        whole = kind == "number" and "".join(texts).replace("-", "").isdecimal()
+        return Partition(type=document["type"], cuts=tuple(map(int if whole else _READERS[kind], texts)))
     read = [_READERS[kind_of(one)] for one in document["types"]]
     cuts = [tuple(None if text is None else of(text) for of, text in zip(read, cut, strict=True)) for cut in document["cuts"]]
     return Composite(types=tuple(document["types"]), cuts=tuple(cuts))

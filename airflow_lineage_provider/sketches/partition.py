@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cached_property
+from operator import ge
 from typing import Any
 
 from airflow_lineage_provider.errors import SketchError
@@ -55,20 +56,16 @@ class Partition:
             raise SketchError(f"no fragments: {refused}")
         if len(self.cuts) > MOST_CUTS:
             raise SketchError(f"{len(self.cuts):,} cuts are too many: at most {MOST_CUTS:,}")
+        right = {class_ for class_ in set(map(type, self.cuts)) if _is_class(class_, self.type)}
         for cut in self.cuts:
-            if cut is None or not self._is_value(cut) or cut != cut:
+            if type(cut) not in right or cut != cut:
                 raise SketchError(f"{cut!r} is no cut of values of type {self.type}")
-        if any(not before < after for before, after in zip(self._places, self._places[1:], strict=False)):
+        if any(map(ge, self._places, self._places[1:])):
             raise SketchError("every cut must be more than the one before")
-
-    def _is_value(self, value: Any) -> bool:
-        kind = kind_of(self.type)
-        wrong = (isinstance(value, bool) and kind != "boolean") or (isinstance(value, datetime) and kind == "date")
-        return isinstance(value, _CLASSES[kind]) and not wrong
 
     @cached_property
     def _places(self) -> tuple[Any, ...]:
-        return tuple(map(self._place, self.cuts))
+        return tuple(map(self._place, self.cuts)) if kind_of(self.type) == "text" else self.cuts
 
     def _place(self, value: Any) -> Any:
         """Strings are ordered by their bytes, as Spark orders them."""
@@ -101,7 +98,7 @@ class Partition:
         """
         if value is None:
             return self.null_fragment
-        if not self._is_value(value):
+        if not _is_class(type(value), self.type):
             raise SketchError(f"{value!r} is no value of type {self.type}")
         if self.nan_fragment is not None and math.isnan(value):
             return self.nan_fragment
@@ -110,3 +107,10 @@ class Partition:
     def fragments_of(self, values: Iterable[Any]) -> frozenset[int]:
         """The fragments of values."""
         return frozenset(map(self.fragment_of, values))
+
+
+def _is_class(class_: type, type_: str) -> bool:
+    """Whether values of a type of Spark's are of a class of Python's."""
+    kind = kind_of(type_)
+    wrong = (issubclass(class_, bool) and kind != "boolean") or (issubclass(class_, datetime) and kind == "date")
+    return issubclass(class_, _CLASSES[kind]) and not wrong
