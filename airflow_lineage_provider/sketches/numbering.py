@@ -1,15 +1,18 @@
 """The number of the fragment that a value is in, as Spark finds it (the paper's r0): by arithmetic where all fragments are as wide, else by
-a search among the cuts. (A tree of CASE, which the paper has, Spark compiles for seconds where it has a thousand leaves.)
+a search among the cuts, which most values are spared (`grid`). (A tree of CASE, which the paper has, Spark compiles for seconds where it
+has a thousand leaves.)
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import TypeAlias
 
 from airflow_lineage_provider.sketches.composite import AnyPartition, Composite
 from airflow_lineage_provider.sketches.constants import MOST_BIGINT, constant, type_of
+from airflow_lineage_provider.sketches.grid import Starts, places, starts
 from airflow_lineage_provider.sketches.kinds import is_whole, kind_of
 from airflow_lineage_provider.sketches.ordinals import CompositeNumbering, composite_numbering
 from airflow_lineage_provider.sketches.partition import Partition
@@ -41,6 +44,12 @@ class Numbering:
     numbers: tuple[int, ...] = ()
     nan: int | None = None
     widths: Widths | None = None
+
+    @cached_property
+    def starts(self) -> Starts | None:
+        """What spares most values the search among the cuts; None of types that have no places among whole numbers."""
+        found = places(self.cuts, self.type)
+        return None if found is None else starts(found)
 
 
 AnyNumbering: TypeAlias = Numbering | CompositeNumbering

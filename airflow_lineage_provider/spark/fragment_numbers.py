@@ -10,7 +10,7 @@ from airflow_lineage_provider.sketches.column_text import columns_in
 from airflow_lineage_provider.sketches.files import FILE_PATH
 from airflow_lineage_provider.sketches.ordinals import CompositeNumbering
 from airflow_lineage_provider.spark.frames import quoted
-from airflow_lineage_provider.spark.searched import code_of, constant_array, place_among
+from airflow_lineage_provider.spark.searched import code_of, constant_array, place_among, whole_place
 from airflow_lineage_provider.spark.session import PARSER, apply_conf
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
+    from airflow_lineage_provider.sketches.grid import Starts
     from airflow_lineage_provider.sketches.numbering import AnyNumbering, Numbering, Widths
 
 
@@ -61,7 +62,17 @@ def _by_width(name: str, value: Column, widths: Widths, count: int) -> Column:
 
 def _searched(value: Column, how: Numbering) -> Column:
     before = _cuts_before(place_among(value, how.cuts, how.type))
+    if how.starts is not None:
+        before = _by_starts(whole_place(value, how.type), how.starts, before)
     return F.get(constant_array(list(map(str, how.numbers)), "int"), before) if how.numbers else before
+
+
+def _by_starts(place: Column, how: Starts, searched: Column) -> Column:
+    """What is before the first cut, or behind the last, is told first: nothing overflows between them."""
+    distance = place - F.lit(how.first)
+    found = F.get(constant_array(list(map(str, how.sums)), "bigint"), F.shiftright(distance, how.shift).cast("int"))
+    told = F.when(place < F.lit(how.first), F.lit(0)).when(place >= F.lit(how.last), F.lit(how.count)).when(found < F.lit(0), searched)
+    return told.otherwise(F.shiftright(found + distance.bitwiseAND(F.lit(how.inside)), how.shift + 1).cast("int"))
 
 
 def _cuts_before(place: Column) -> Column:

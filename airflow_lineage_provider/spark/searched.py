@@ -1,4 +1,4 @@
-"""The place of a value among constants, found by Java's binary search."""
+"""The place of a value among constants, found by Java's binary search; and among whole numbers."""
 
 from __future__ import annotations
 
@@ -24,6 +24,13 @@ def place_among(value: Column, texts: Sequence[str], type_: str) -> Column:
     if type_ == "double":
         compared = compared + F.lit(0.0)  # the search has -0.0 below 0.0
     return InternalFunction.array_binary_search(constant_array(texts, type_), compared)
+
+
+def whole_place(value: Column, type_: str) -> Column:
+    """The place of a value among whole numbers, as `sketches.grid.places` has it of constants; its type has one."""
+    if type_ == "timestamp":
+        return F.unix_micros(value)
+    return (F.unix_date(value) if type_ == "date" else value).cast("bigint")
 
 
 def code_of(values: Sequence[Column], parts: Sequence[Ordinals]) -> Column:

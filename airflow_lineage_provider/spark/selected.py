@@ -15,7 +15,7 @@ from airflow_lineage_provider.sketches.files import FILE_PATH
 from airflow_lineage_provider.sketches.ordinals import CodeMembership
 from airflow_lineage_provider.spark.frames import quoted
 from airflow_lineage_provider.spark.identity import input_files
-from airflow_lineage_provider.spark.searched import code_of, constant_array, place_among
+from airflow_lineage_provider.spark.searched import code_of, constant_array, place_among, whole_place
 from airflow_lineage_provider.spark.session import PARSER, apply_conf
 from airflow_lineage_provider.sql import ColumnRef, lower_expression
 
@@ -102,7 +102,7 @@ def _condition(selection: Selection, names: Sequence[str]) -> Column:
 def _is_member(membership: Membership, value: Column) -> Column:
     inside = _is_inside(value, membership.bounds, membership.type, membership.before)
     if membership.grid is not None:
-        inside = _by_bits(_place(value, membership.type), membership.grid, inside)
+        inside = _by_bits(whole_place(value, membership.type), membership.grid, inside)
     if membership.nan is not None:
         inside = F.isnan(value) | inside if membership.nan else ~F.isnan(value) & inside
     found = value.isNotNull() & inside
@@ -113,13 +113,6 @@ def _has_code(membership: CodeMembership, names: Sequence[str]) -> Column:
     code = code_of([F.col(quoted(name)) for name in names], membership.parts)
     inside = _is_inside(code, list(map(str, membership.bounds)), "bigint", membership.before)
     return inside if membership.grid is None else _by_bits(code, membership.grid, inside)
-
-
-def _place(value: Column, type_: str) -> Column:
-    """As `sketches.grid.places` has it."""
-    if type_ == "timestamp":
-        return F.unix_micros(value)
-    return (F.unix_date(value) if type_ == "date" else value).cast("bigint")
 
 
 def _by_bits(place: Column, how: Grid, inside: Column) -> Column:

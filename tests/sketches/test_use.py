@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import calendar
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
@@ -18,6 +19,7 @@ from airflow_lineage_provider.errors import SketchError
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.sketches import cuts
 from airflow_lineage_provider.sketches.cuts import RowGroup
+from airflow_lineage_provider.sketches.grid import starts
 from airflow_lineage_provider.sketches.intervals import intervals_of
 from airflow_lineage_provider.sketches.numbering import numbering, numbering_of_column
 from airflow_lineage_provider.sketches.ordinals import CodeMembership
@@ -198,6 +200,25 @@ def test_intervals_for_the_reader(every: int, count: int, given: int, searched: 
     assert found is not None
     assert (found.membership is not None) == searched
     assert ("" if found.intervals is None else str(found.intervals)).count("'>='") == given
+
+
+@pytest.mark.parametrize("spread", [300, 20_000, 1 << 50])
+def test_where_buckets_begin_is_where_cuts_are(spread: int) -> None:
+    """Counted by Python; of cuts that are spread evenly most need no search."""
+    random = Random(spread)
+    for _ in range(40):
+        cuts = sorted({random.randint(-spread, spread) for _ in range(random.choice((2, 3, 50, 200)))})
+        if len(cuts) < 2:
+            continue
+        found = starts(cuts)
+        assert found is not None
+        near = [cut + by for cut in cuts for by in (-1, 0, 1)]
+        told = {at: found.before(at) for at in [*near, *(random.randint(-spread, spread) for _ in range(200)), -spread, spread]}
+        assert {at: before for at, before in told.items() if before not in (None, bisect_right(cuts, at))} == {}
+        assert sum(before is None for before in told.values()) < 0.6 * len(told)
+    assert starts([0]) is None
+    assert starts([-(1 << 63), 0]) is None
+    assert starts(range(0, 1 << 63, 1 << 61)) is None, "a number of Spark's does not hold the sums"
 
 
 def test_cuts_that_are_one_constant_have_nothing_between_them() -> None:
