@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from abc import abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,6 +19,7 @@ from airflow_lineage_provider.arrays.keeping import Known, between
 from airflow_lineage_provider.arrays.link import Link
 from airflow_lineage_provider.arrays.log import Log
 from airflow_lineage_provider.arrays.overlay import Overlay
+from airflow_lineage_provider.arrays.tail import Further
 from airflow_lineage_provider.asks_store import AsksStore
 from airflow_lineage_provider.errors import DerivationNotFound, InvalidOption, RecordDamaged, RelationDamaged, RunNotFound, UnknownArray
 from airflow_lineage_provider.options import check_options
@@ -28,10 +29,11 @@ from airflow_lineage_provider.shown import shown
 if TYPE_CHECKING:
     from airflow_lineage_provider.answers.explanation import Explanation
     from airflow_lineage_provider.arrays.boxes import Shape
-    from airflow_lineage_provider.arrays.keeping import Pair, Said
+    from airflow_lineage_provider.arrays.keeping import InParts, Pair, Said
     from airflow_lineage_provider.arrays.owner import Owner
     from airflow_lineage_provider.arrays.relation import Relation
     from airflow_lineage_provider.arrays.reuse import Operation
+    from airflow_lineage_provider.arrays.tail import Part
     from airflow_lineage_provider.records.arrays import StoredArray
     from airflow_lineage_provider.records.run import RunRecord
     from airflow_lineage_provider.store import Store
@@ -65,9 +67,9 @@ class StoredArrays(AsksStore):
 
 
 class LogInStore(Log):
-    """A log in the results store: each call is one transaction, and what one process says others see.
+    """A log in the results store: each call that says something is one transaction, and what one process says others see.
 
-    Relations are read when a question leads along them, and no others are.
+    Relations are read when a question leads along them, and no others are; of large ones what it needs, where that is a part.
     """
 
     def __init__(self, lineage: StoredArrays) -> None:
@@ -215,8 +217,8 @@ class KeptInStore:
         self._tables: OrderedDict[int, Relation] = OrderedDict()
         self._lock = threading.Lock()
 
-    def known(self, names: Collection[str], pairs: Collection[Pair] = ()) -> Known:
-        """See `Keeping`, as for the rest; one statement.
+    def known(self, names: Collection[str], pairs: Collection[Pair] = (), parts: InParts | None = None) -> Known:
+        """See `Keeping`, as for the rest; one statement, and one for parts of a large relation that a question goes along.
 
         :raises RelationTooNew: a newer release wrote a relation. :raises RelationDamaged: its bytes are none between these arrays.
         """
@@ -224,8 +226,11 @@ class KeptInStore:
             return Known()
         with self._lock:
             read = dict(self._tables)
-        shapes, found, labels = self._asked(lambda store: store.known_arrays(names, pairs, read.keys()))
-        tables = {one.id: read[one.id] for one in found.values() if one.content is None} | _opened(found, shapes)
+        if parts is None:
+            # What is read whole needs nobody to read on, as long as anybody has it.
+            read = {number: table for number, table in read.items() if not table.is_apart}
+        shapes, found, labels = self._asked(lambda store: store.known_arrays(names, pairs, read.keys(), parts))
+        tables = {one.id: read[one.id] for one in found.values() if one.content is None} | self._opened(found, shapes)
         self._keep(tables)
         links = {pair: Link(tables[one.id], one.turned, one.guarantee, one.operation, one.cause) for pair, one in found.items()}
         return Known(shapes, links, labels)
@@ -268,13 +273,22 @@ class KeptInStore:
     def _asked(self, question: Callable[[Store], T]) -> T:
         return self._lineage.lasting(lambda: question(self._lineage.store))
 
+    def _opened(self, found: Mapping[Pair, FoundRelation], shapes: Mapping[str, Shape]) -> dict[int, Relation]:
+        """The relations that were read, by their ids."""
+        read = [(pair, one, one.content) for pair, one in found.items() if one.content is not None]
+        tables = opened_together((content, partial(between, pair), self._further(pair, one, content)) for pair, one, content in read)
+        for (pair, one, _), table in zip(read, tables, strict=True):
+            ends = (table.in_shape, table.out_shape) if not one.turned else (table.out_shape, table.in_shape)
+            if ends != tuple(shapes.get(name) for name in pair):
+                raise RelationDamaged(f"{between(pair)} cannot be read: it is between arrays of shapes {ends[0]} and {ends[1]}")
+        return {one.id: table for (_, one, _), table in zip(read, tables, strict=True)}
 
-def _opened(found: Mapping[Pair, FoundRelation], shapes: Mapping[str, Shape]) -> dict[int, Relation]:
-    """The relations that were read, by their ids."""
-    read = [(pair, one, one.content) for pair, one in found.items() if one.content is not None]
-    tables = opened_together((content, partial(between, pair)) for pair, _, content in read)
-    for (pair, one, _), table in zip(read, tables, strict=True):
-        ends = (table.in_shape, table.out_shape) if not one.turned else (table.out_shape, table.in_shape)
-        if ends != tuple(shapes.get(name) for name in pair):
-            raise RelationDamaged(f"{between(pair)} cannot be read: it is between arrays of shapes {ends[0]} and {ends[1]}")
-    return {one.id: table for (_, one, _), table in zip(read, tables, strict=True)}
+    def _further(self, pair: Pair, one: FoundRelation, content: bytes) -> Further | None:
+        """What reads the bytes of a relation of which only the first are read."""
+        return Further(one.length, partial(self._bytes, pair, one.id)) if len(content) < one.length else None
+
+    def _bytes(self, pair: Pair, number: int, parts: Sequence[Part]) -> list[bytes]:
+        found = self._asked(lambda store: store.array_bytes(number, parts))
+        if not found:
+            raise UnknownArray(f"{between(pair)} was dropped meanwhile")
+        return found

@@ -20,6 +20,7 @@ from airflow_lineage_provider.arrays.pco import PAGED
 from airflow_lineage_provider.arrays.plain import FEW
 from airflow_lineage_provider.arrays.relation import INPUTS, OUTPUTS, Relation
 from airflow_lineage_provider.arrays.sealed import Seal, damaged
+from airflow_lineage_provider.arrays.tail import Further
 from airflow_lineage_provider.arrays.unread import Unread
 from airflow_lineage_provider.arrays.whole_numbers import Source, number
 from airflow_lineage_provider.errors import InvalidArray, InvalidRelation, RelationDamaged, TooManyCells
@@ -27,6 +28,9 @@ from airflow_lineage_provider.settings import cell_limit
 from airflow_lineage_provider.words import ArrayEncoding, check_word
 
 SEAL = Seal(magic=b"PRVC", version=3, tailed=3, what="the relation", other="no relation")
+
+FIRST_READ = 4096
+"""Of a relation that is read in parts so many bytes are read first: they have mostly all that stands before its pages."""
 
 _WRITERS: Mapping[ArrayEncoding, Callable[[Ints], tuple[bytes, bytes]]] = {
     "provrc": lambda column: (packed(column), b""), "provrc-gzip": lambda column: (deflated(column), b""), "provrc-pco": pcoded,
@@ -82,22 +86,26 @@ def opened(data: bytes, where: str = "") -> Relation:
     return _opened(bytes(data), lambda: where)
 
 
-def _opened(data: bytes, where: Callable[[], str]) -> Relation:
+def _opened(data: bytes, where: Callable[[], str], further: Further | None = None) -> Relation:
     try:
-        return _relation(SEAL.taken_off(data), where)
+        return _relation(SEAL.taken_off(data, further), where)
     except (InvalidArray, InvalidRelation, RelationDamaged) as problem:
         raise damaged(problem, where()) from problem
 
 
-def opened_together(written: Iterable[tuple[bytes, Callable[[], str]]]) -> list[Relation]:
+def opened_together(written: Iterable[tuple[bytes, Callable[[], str], Further | None]]) -> list[Relation]:
     """Several of which one question is asked, each with what tells the words that messages speak of it by; those of the same bytes are
     opened once.
 
-    Most operations of a path are elementwise, between arrays of one shape.
+    Most operations of a path are elementwise, between arrays of one shape. Of a relation of which only the first bytes are given (at least
+    `FIRST_READ`), with what reads the others, a question reads the pages that its cells are in.
     """
     known: dict[bytes, Relation] = {}
     found = []
-    for data, where in written:
+    for data, where, further in written:
+        if further is not None:
+            found.append(_opened(data, where, further))
+            continue
         if data not in known:
             known[data] = _opened(data, where)
         found.append(known[data])

@@ -17,9 +17,11 @@ from airflow_lineage_provider.arrays.boxes import Boxes, Shape
 from airflow_lineage_provider.arrays.columns import Column, Counted, Varied
 from airflow_lineage_provider.arrays.grouping import Bools, Ints
 from airflow_lineage_provider.arrays.pairs import strides
+from airflow_lineage_provider.arrays.pco import Paged
 from airflow_lineage_provider.arrays.plain import FEW_TO_TELL_APART, Box
 from airflow_lineage_provider.arrays.region import Region
 from airflow_lineage_provider.arrays.sealed import damaged
+from airflow_lineage_provider.arrays.tail import Part
 from airflow_lineage_provider.errors import InvalidRelation, RelationDamaged
 
 Positions = npt.NDArray[np.integer[Any]]
@@ -71,6 +73,7 @@ class InOrder:
         """(m, n) the input cell behind each of n output cells, by their numbers, (n,)."""
         found = np.empty((len(self.axes), len(cells)), dtype=np.int64)
         at = np.unravel_index(cells, self.out_shape)
+        self._have(lambda column: column.parts_at(cells))
         for axis, into in zip(self.axes, found, strict=True):
             into[:] = axis.column if isinstance(axis.column, int) else self._read(axis.column, lambda column: column.at(cells))
             if axis.sign:
@@ -83,6 +86,7 @@ class InOrder:
         sides = [end - begin + 1 for begin, end in zip(first, last, strict=True)]
         numbers: Ints | None = None
         steps, base = [0] * len(sides), 0
+        self._have_within(first, last)
         for axis in self.axes:
             if isinstance(axis.column, int):
                 base += axis.stride * (axis.column + axis.sign * first[axis.along])
@@ -111,6 +115,7 @@ class InOrder:
                     begin[axis.along], end[axis.along] = max(begin[axis.along], ends[0]), min(end[axis.along], ends[1])
         if any(one > other for one, other in zip(begin, end, strict=True)):
             return None
+        self._have_within(begin, end)
         met = np.ones([other - one + 1 for one, other in zip(begin, end, strict=True)], dtype=np.bool_)
         for axis, lo, hi in zip(self.axes, first, last, strict=True):
             if not isinstance(axis.column, int):
@@ -141,8 +146,7 @@ class InOrder:
     def _within(self, axis: Axis, column: Varied, first: Sequence[int], last: Sequence[int]) -> Positions:
         """The positions along an axis behind a box of output cells, of its sides; rows are read of whole positions along the first axis."""
         further = self.out_shape[1:]
-        plane = strides(self.out_shape)[0]
-        begin, end = first[0] * plane, (last[0] + 1) * plane
+        begin, end = self._rows(first, last)
         read = self._read(column, lambda one: one.between(begin, end)).reshape(last[0] - first[0] + 1, *further)
         found = read[(slice(None), *(slice(one, other + 1) for one, other in zip(first[1:], last[1:], strict=True)))]
         if axis.sign:
@@ -150,6 +154,24 @@ class InOrder:
             found = found + _along(ahead, axis.along, len(self.out_shape))
         self._check(found, axis, (first, last))
         return found
+
+    def _rows(self, first: Sequence[int], last: Sequence[int]) -> tuple[int, int]:
+        """Between which rows a box of output cells is."""
+        plane = strides(self.out_shape)[0]
+        return first[0] * plane, (last[0] + 1) * plane
+
+    def _have_within(self, first: Sequence[int], last: Sequence[int]) -> None:
+        begin, end = self._rows(first, last)
+        self._have(lambda column: column.parts_between(begin, end))
+
+    def _have(self, parts: Callable[[Paged], list[Part]]) -> None:
+        """What is read of columns whose pages stand elsewhere is read of all in one go."""
+        paged = [axis.column for axis in self.axes if isinstance(axis.column, Paged)]
+        if paged and paged[0].tail.is_apart:
+            try:
+                paged[0].tail.have(part for column in paged for part in parts(column))
+            except RelationDamaged as problem:
+                raise damaged(problem, self.where()) from problem
 
     def _read(self, column: Varied, ask: Callable[[Varied], Positions]) -> Positions:
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from airflow_lineage_provider.arrays.boxes import Shape
 from airflow_lineage_provider.arrays.graph import outputs_of, reached
@@ -19,6 +19,23 @@ Pair = tuple[str, str]
 """The names of a source and of an output."""
 Lesson = tuple[str, Callable[[Operation], None]]
 """The name of an operation, and what is to be noted of it: whoever keeps operations notes it in the newest state."""
+
+
+AHEAD = 8
+"""By so much a relation has to be larger, that a question reads parts of it which comes from the cells that its rows are not boxes of: all
+rows may have to be looked at, as is seen too late."""
+
+
+class InParts(NamedTuple):
+    """Relations that may be read in parts.
+
+    :ivar least: of more bytes than these, or than `AHEAD` times as many where the question goes from input to output cells, or the other
+        way through one that is turned (`arrays.link.Link`).
+    :ivar ahead: the pairs that it goes along from source to output.
+    """
+
+    least: int
+    ahead: Collection[Pair]
 
 
 @dataclass(frozen=True)
@@ -53,8 +70,11 @@ class Known:
 class Keeping(Protocol):
     """What a log asks of where its arrays are kept."""
 
-    def known(self, names: Collection[str], pairs: Collection[Pair] = ()) -> Known:
-        """The shapes and the labels of arrays, and the lineage between pairs of them."""
+    def known(self, names: Collection[str], pairs: Collection[Pair] = (), parts: InParts | None = None) -> Known:
+        """The shapes and the labels of arrays, and the lineage between pairs of them.
+
+        :param parts: which relations may be read in parts, by the question that goes along them, soon; all are read whole without.
+        """
 
     def names(self, most: int) -> list[str]:
         """Names of arrays, so many at most."""
@@ -92,7 +112,7 @@ class Memory:
         self.by_operation: dict[str, Operation] = {}
         self._confirmations = confirmations
 
-    def known(self, names: Collection[str], pairs: Collection[Pair] = ()) -> Known:
+    def known(self, names: Collection[str], pairs: Collection[Pair] = (), parts: InParts | None = None) -> Known:
         """See `Keeping`, as for the rest."""
         shapes = {name: self.shapes[name] for name in names if name in self.shapes}
         labels = {name: self.labels[name] for name in shapes if name in self.labels}

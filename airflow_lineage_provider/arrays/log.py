@@ -11,7 +11,17 @@ from airflow_lineage_provider.arrays.boxes import Shape, joined
 from airflow_lineage_provider.arrays.cells import Cells
 from airflow_lineage_provider.arrays.given import Capture, check_name, check_shape, is_name
 from airflow_lineage_provider.arrays.graph import paths
-from airflow_lineage_provider.arrays.keeping import Keeping, Known, Memory, Said, between, check_no_circle, check_shape_is, said_already
+from airflow_lineage_provider.arrays.keeping import (
+    InParts,
+    Keeping,
+    Known,
+    Memory,
+    Said,
+    between,
+    check_no_circle,
+    check_shape_is,
+    said_already,
+)
 from airflow_lineage_provider.arrays.labels import NO_LABELS, check_labels, check_labels_are
 from airflow_lineage_provider.arrays.link import GUARANTEES, Link, given_link, kept, weakest, worth
 from airflow_lineage_provider.arrays.owner import Owner
@@ -20,7 +30,7 @@ from airflow_lineage_provider.arrays.region import Region
 from airflow_lineage_provider.arrays.registered import Call, Unchecked
 from airflow_lineage_provider.arrays.relation import Relation
 from airflow_lineage_provider.arrays.reuse import Signature
-from airflow_lineage_provider.arrays.selection import selected
+from airflow_lineage_provider.arrays.selection import in_parts, selected
 from airflow_lineage_provider.errors import InvalidOption, InvalidRelation, TooManyCells, UnknownArray
 from airflow_lineage_provider.settings import confirmations
 from airflow_lineage_provider.shown import shown
@@ -213,7 +223,7 @@ class Log:
         if isinstance(path, str) or not path:
             raise UnknownArray(f"{shown(path)} is no path; it is a list of names of arrays")
         names = tuple(map(self._full, path))
-        known = self._along([names])
+        known = self._along([names], in_parts(cells))
         region = self._selected(cells, names[0], known)
         return self._asked(names, region, merge, known)
 
@@ -228,7 +238,7 @@ class Log:
         ends = self._known(array, to)
         region, shape = self._selected(cells, array, ends), self._shape(to, ends)
         names = self.paths(array, to=to)
-        known = self._along(names)
+        known = self._along(names, in_parts(cells))
         answers = (TracedPath(one, self._asked(one, region, True, known)) for one in names)
         found = sorted(answers, key=lambda one: (one.cells.count, one.names))
         together = Region(shape, parts=joined([one.cells.region.boxes for one in found]))
@@ -261,11 +271,16 @@ class Log:
         """The shapes and labels of arrays, of those that there are."""
         return self._kept.known(list(filter(is_name, names)))
 
-    def _along(self, paths: Iterable[Sequence[str]]) -> Known:
-        """The arrays on paths, and the lineage between neighbours, whichever of the two is made from the other."""
+    def _along(self, paths: Iterable[Sequence[str]], least: int | None = None) -> Known:
+        """The arrays on paths, and the lineage between neighbours, whichever of the two is made from the other.
+
+        :param least: of how many bytes this has to be, that parts of it are worth reading; without it all of it is read.
+        """
         names = [list(filter(is_name, path)) for path in paths]
-        pairs = {pair for path in names for one in itertools.pairwise(path) for pair in (one, one[::-1])}
-        return self._kept.known({name for path in names for name in path}, pairs)
+        ahead = {pair for path in names for pair in itertools.pairwise(path)}
+        pairs = ahead | {pair[::-1] for pair in ahead}
+        parts = None if least is None else InParts(least, ahead)
+        return self._kept.known({name for path in names for name in path}, pairs, parts)
 
     def _check_new(self, source: str, output: str, guarantee: str) -> None:
         """That lineage between the two can be told, whatever it is."""

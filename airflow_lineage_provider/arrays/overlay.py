@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from airflow_lineage_provider.arrays.keeping import Keeping, Known, Lesson, Memory, Pair, Said, between
+from airflow_lineage_provider.arrays.keeping import InParts, Keeping, Known, Lesson, Memory, Pair, Said, between
 from airflow_lineage_provider.arrays.owner import Owner, check_owner
 from airflow_lineage_provider.arrays.reuse import Operation
 from airflow_lineage_provider.errors import InvalidRelation
@@ -27,11 +27,11 @@ class Overlay:
         """All that was said here."""
         return Said(dict(self._own.shapes), dict(self._own.links), tuple(self._lessons), dict(self._own.labels))
 
-    def known(self, names: Collection[str], pairs: Collection[Pair] = ()) -> Known:
+    def known(self, names: Collection[str], pairs: Collection[Pair] = (), parts: InParts | None = None) -> Known:
         """See `Keeping`, as for the rest."""
         own = self._own.known([one for one in names if self._owner.owns(one)], [one for one in pairs if self._touches(one)])
         of_others = [one for one in names if not self._owner.owns(one)]
-        others = self._base.known(of_others, [one for one in pairs if not self._touches(one)])
+        others = self._base.known(of_others, [one for one in pairs if not self._touches(one)], parts)
         return Known({**others.shapes, **own.shapes}, {**others.links, **own.links}, {**others.labels, **own.labels})
 
     def names(self, most: int) -> list[str]:

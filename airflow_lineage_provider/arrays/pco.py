@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airflow_lineage_provider.arrays.grouping import Ints
+from airflow_lineage_provider.arrays.tail import Part, Tail
 from airflow_lineage_provider.arrays.whole_numbers import Source, number, signed
 from airflow_lineage_provider.errors import RelationDamaged
 from airflow_lineage_provider.extras import require
@@ -90,7 +91,7 @@ def read(source: Source, rows: int, least: int) -> Paged:
     lengths = source.numbers(count)
     checksums = np.frombuffer(source.take(_CHECKSUM * (count + 1)), dtype="<u4").tolist()
     pcodec()
-    return Paged(rows, least, width, each, meta, lengths, checksums, source.behind(sum(lengths)))
+    return Paged(rows, least, width, each, meta, lengths, checksums, source.tail, source.behind(sum(lengths)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +100,8 @@ class Paged:
 
     :ivar rows: how many numbers it has. :ivar least: what is added to each of those in the pages, which have so many bits (``width``).
     :ivar each: how many a page has, but for the last. :ivar meta: what pcodec has to know of all pages.
-    :ivar lengths: of each page, in bytes. :ivar checksums: of each, and of all together. :ivar data: all pages, one after the other.
+    :ivar lengths: of each page, in bytes. :ivar checksums: of each, and of all together.
+    :ivar tail: what has all pages, one after the other. :ivar begin: where they begin there.
     """
 
     rows: int
@@ -109,7 +111,8 @@ class Paged:
     meta: bytes
     lengths: list[int]
     checksums: list[int]
-    data: memoryview
+    tail: Tail
+    begin: int
 
     def numbers(self) -> Ints:
         """All of them, (rows,).
@@ -137,6 +140,8 @@ class Paged:
     @cached_property
     def kept(self) -> Narrow:
         """All of them, read once."""
+        # Who wants most of one column wants other columns, too.
+        self.tail.load()
         return self._read(range(len(self.lengths)))
 
     def at(self, rows: Ints) -> Narrow:
@@ -147,12 +152,28 @@ class Paged:
             return self.kept.take(rows)
         return self._read(pages.tolist()).take(np.searchsorted(pages, page) * self.each + within)
 
+    def parts_at(self, rows: Ints) -> list[Part]:
+        """The bytes that `at` reads."""
+        return self._parts(np.unique(rows // self.each).tolist())
+
     def between(self, first: int, end: int) -> Narrow:
         """The same of consecutive rows; not to be written to."""
-        pages = range(first // self.each, -(-end // self.each))
+        pages = self._between(first, end)
         if self._are_most(len(pages)):
             return self.kept[first:end]
         return self._read(pages)[first - pages.start * self.each : end - pages.start * self.each]
+
+    def parts_between(self, first: int, end: int) -> list[Part]:
+        """The bytes that `between` reads."""
+        return self._parts(self._between(first, end))
+
+    def _between(self, first: int, end: int) -> range:
+        return range(first // self.each, -(-end // self.each))
+
+    def _parts(self, pages: range | list[int]) -> list[Part]:
+        if self._are_most(len(pages)):
+            return [(0, self.tail.length)]
+        return [(self.begin + self._starts[page], self.begin + self._starts[page + 1]) for page in pages]
 
     def _are_most(self, pages: int) -> bool:
         return "kept" in vars(self) or 2 * pages > len(self.lengths)
@@ -166,9 +187,12 @@ class Paged:
         """The numbers of some pages, one after the other."""
         sizes = _sizes(self.rows, self.each)
         found = np.empty(sum(sizes[page] for page in pages), dtype=_type(self.width))
-        chunk, at, is_checked = self._chunk(), 0, len(pages) == len(sizes) and self._is_as_written(self.data, -1)
+        starts, begin = self._starts, self.begin
+        self.tail.have((begin + starts[page], begin + starts[page + 1]) for page in pages)
+        is_checked = len(pages) == len(sizes) and self._is_as_written(self.tail.at(begin, begin + starts[-1]), -1)
+        chunk, at = self._chunk(), 0
         for page in pages:
-            data = bytes(self.data[self._starts[page] : self._starts[page + 1]])
+            data = bytes(self.tail.at(begin + starts[page], begin + starts[page + 1]))
             if not is_checked and not self._is_as_written(data, page):
                 raise RelationDamaged(f"page {page} of a relation's column is not as it was written: it was changed")
             into = found[at : at + sizes[page]]

@@ -69,6 +69,10 @@ class Columns(Protocol):
     def are_lines(self) -> bool:
         """Whether it is known of the columns before they are read that each row is one input cell for each of its output cells."""
 
+    @property
+    def are_apart(self) -> bool:
+        """Whether bytes of them stand elsewhere, and are read when they are needed."""
+
     def side(self, relation: Relation, name: str) -> dict[str, Any]:
         """What a relation knows of the side that a column is of, by name."""
 
@@ -120,6 +124,12 @@ class Relation:
 
     def __len__(self) -> int:
         return self.rows
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether bytes of it stand elsewhere: nobody may have it for longer than they are there."""
+        columns: Columns | None = vars(self).get("unread")
+        return columns is not None and columns.are_apart
 
     @cached_property
     def rows(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from dataclasses import dataclass
 
+from airflow_lineage_provider.arrays.tail import Apart, AtHand, Further
 from airflow_lineage_provider.arrays.whole_numbers import Source, number
 from airflow_lineage_provider.errors import RelationDamaged, RelationTooNew
 
@@ -36,9 +37,10 @@ class Seal:
             body = number(len(body)) + body
         return self.magic + bytes([version]) + zlib.crc32(body).to_bytes(_CHECKSUM, "little") + body + tail
 
-    def taken_off(self, data: bytes) -> Source:
+    def taken_off(self, data: bytes, further: Further | None = None) -> Source:
         """The body, to be read.
 
+        :param further: where these are the first of the bytes, the others: read now, but for what has checksums of its own.
         :raises RelationTooNew: a newer release wrote it. :raises RelationDamaged: it is cut off, was changed, or never was that.
         """
         source = Source(data)
@@ -50,14 +52,23 @@ class Seal:
             raise RelationTooNew(text)
         checksum = int.from_bytes(source.take(_CHECKSUM), "little")
         begin, length = source.at, source.number() if version >= self.tailed else len(data)
+        if further is not None and (version < self.tailed or source.at + length > len(data)):
+            return self.taken_off(data + further.part(len(data), further.length))
         end = min(source.at + length, len(data))
         if not version or zlib.crc32(memoryview(data)[begin:end]) != checksum:
             raise RelationDamaged(f"the bytes of {self.what} are not those that were written: they are cut off, or were changed")
-        return source if version < self.tailed else Source(data[source.at : end], memoryview(data)[end:])
+        if version < self.tailed:
+            return source
+        return Source(data[source.at : end], AtHand(memoryview(data)[end:]) if further is None else Apart(further, end))
 
     def version_of(self, data: bytes) -> int:
         """The version that these bytes are of, which `taken_off` has checked."""
-        return data[len(self.magic)]
+        return data[self.at_version]
+
+    @property
+    def at_version(self) -> int:
+        """At which byte it stands."""
+        return len(self.magic)
 
 
 def damaged(problem: Exception, where: str) -> RelationDamaged:

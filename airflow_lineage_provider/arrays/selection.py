@@ -19,6 +19,47 @@ from airflow_lineage_provider.shown import shown
 
 _MOST_BOXES = 2**24
 """The most boxes that slices with steps are."""
+_LARGE = 2**16
+"""So few bytes are read as soon as parts of them, which take a statement more."""
+_SHARE = 4
+"""By so much an axis has to be longer than what is asked about, that rows are read alone."""
+_MOST_BYTES = 2**59
+
+
+def in_parts(cells: Any) -> int | None:
+    """Of how many bytes relations have to be, that parts of them are worth reading for a question about these cells of an array whose shape
+    is not known yet; None where all of them is read.
+
+    :param cells: as `selected` has them, if they are such.
+    """
+    if isinstance(cells, np.ndarray) and cells.ndim:
+        if cells.dtype.kind not in "iu":
+            # From a bitmap answers go by bitmaps, for which all rows are read.
+            return None
+        if cells.ndim == 3 and cells.shape[1] and cells.shape[2] == 2:
+            # (Of one box, or a few, in plain numbers.)
+            of_boxes = sum(end - begin for begin, end in cells[:, 0].tolist())
+            return max(_LARGE * len(cells), _of_sides(of_boxes, cells.shape[1]))
+        return _LARGE * max(1, len(cells))
+    if isinstance(cells, list):
+        return _LARGE * max(1, len(cells))
+    index = cells if isinstance(cells, tuple) else (cells,)
+    positions = _positions(index[0]) if index else None
+    return None if positions is None else max(_LARGE, _of_sides(positions, max(2, len(index))))
+
+
+def _positions(one: Any) -> int | None:
+    """How many positions along the first axis a part of an index is; None where that hangs on the array."""
+    if isinstance(one, slice):
+        ends = one.start or 0, one.stop
+        return ends[1] - ends[0] if all(isinstance(end, int) for end in ends) else None
+    return None if one is Ellipsis or one is None else len(one) if isinstance(one, list) else 1
+
+
+def _of_sides(positions: int, rank: int) -> int:
+    """Of which relations so many positions along the first axis are a small share, if all axes are about as long."""
+    # (A row behind a sort takes one byte or two.)
+    return min(int((_SHARE * max(positions, 0)) ** min(rank, 64)), _MOST_BYTES)
 
 
 def selected(cells: Any, name: str, shape: Shape, labels: Labels = NO_LABELS) -> Region:

@@ -20,6 +20,7 @@ from airflow_lineage_provider.arrays.columns import Column, Counted, Varied
 from airflow_lineage_provider.arrays.grouping import Ints
 from airflow_lineage_provider.arrays.in_order import InOrder
 from airflow_lineage_provider.arrays.pairs import Pairs
+from airflow_lineage_provider.arrays.pco import Paged
 from airflow_lineage_provider.arrays.plain import Row
 from airflow_lineage_provider.arrays.relation import INPUTS, OUTPUTS, Motion, Relation
 from airflow_lineage_provider.arrays.sealed import damaged
@@ -81,6 +82,11 @@ class Unread:
     def are_lines(self) -> bool:
         """Whether it is known of them before they are read that each row is one input cell for each of its output cells (`Lines`)."""
         return bool(self.rows) and _all_nought(self.inputs[1::4]) and _all_nought(self.inputs[3::4])
+
+    @property
+    def are_apart(self) -> bool:
+        """Whether bytes of them stand elsewhere."""
+        return any(isinstance(one, Paged) and one.tail.is_apart for one in self.columns)
 
     def pairs(self, relation: Relation) -> tuple[Pairs, ...] | None:
         """All pairs of a relation in numbers of cells, where it is known of the columns before they are read that there are not many.

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from airflow_lineage_provider.arrays.tail import AtHand, Tail
 from airflow_lineage_provider.errors import RelationDamaged
+
+_NONE = AtHand(b"")
 
 
 class Source:
@@ -12,17 +15,19 @@ class Source:
     :raises RelationDamaged: they end too early.
     """
 
-    def __init__(self, data: bytes, tail: memoryview | bytes = b"") -> None:
+    def __init__(self, data: bytes, tail: Tail = _NONE) -> None:
         self._data = data
         self._at = 0
-        self._tail = memoryview(tail)
+        self.tail = tail
+        self._at_tail = 0
 
-    def behind(self, count: int) -> memoryview:
-        """So many bytes of what stands behind."""
-        if count > len(self._tail):
-            raise RelationDamaged(f"a relation's bytes end {count - len(self._tail):,} before its last page does")
-        found, self._tail = self._tail[:count], self._tail[count:]
-        return found
+    def behind(self, count: int) -> int:
+        """Where the next of so many bytes of what stands behind (``tail``) begin."""
+        left = self.tail.length - self._at_tail
+        if count > left:
+            raise RelationDamaged(f"a relation's bytes end {count - left:,} before its last page does")
+        self._at_tail += count
+        return self._at_tail - count
 
     def take(self, count: int) -> bytes:
         """So many bytes."""
@@ -93,7 +98,7 @@ class Source:
     @property
     def ended(self) -> bool:
         """Whether all is read."""
-        return self._at == len(self._data) and not len(self._tail)
+        return self._at == len(self._data) and self._at_tail == self.tail.length
 
 
 def number(value: int) -> bytes:

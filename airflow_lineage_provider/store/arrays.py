@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from functools import partial
+from typing import Any
 
-from airflow_lineage_provider.arrays.keeping import Pair, Said
+from airflow_lineage_provider.arrays.keeping import InParts, Pair, Said
 from airflow_lineage_provider.arrays.owner import Owner
 from airflow_lineage_provider.arrays.reuse import Operation
+from airflow_lineage_provider.arrays.tail import Part
 from airflow_lineage_provider.records.arrays import StoredArray
 from airflow_lineage_provider.store import found_arrays, kept_arrays, known_arrays
+from airflow_lineage_provider.store.kept_reader import Statement
 from airflow_lineage_provider.store.open_store import OpenStore
 
 
@@ -37,9 +39,18 @@ class Arrays(OpenStore):
         with self._transaction("reading an array") as connection:
             return found_arrays.named(connection, name)
 
-    def known_arrays(self, names: Collection[str], pairs: Collection[Pair], read: Collection[int]) -> known_arrays.Found:
+    def known_arrays(
+        self, names: Collection[str], pairs: Collection[Pair], read: Collection[int], parts: InParts | None = None
+    ) -> known_arrays.Found:
         """The shapes of arrays, the relations between pairs of them, and labels, in one round trip: see `known_arrays.known`."""
-        return known_arrays.known(partial(self._asked_often, "reading the lineage of arrays"), names, pairs, read)
+        return known_arrays.known(self._ask_often, names, pairs, read, parts)
+
+    def array_bytes(self, number: int, parts: Sequence[Part]) -> list[bytes]:
+        """Parts of the bytes of a relation, in one round trip: see `known_arrays.parts`."""
+        return known_arrays.parts(self._ask_often, number, parts)
+
+    def _ask_often(self, statement: Statement, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        return self._asked_often("reading the lineage of arrays", statement, values)
 
     def array_names(self, most: int) -> list[str]:
         """Names of the newest arrays, so many at most."""

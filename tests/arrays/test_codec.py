@@ -23,6 +23,7 @@ from airflow_lineage_provider.arrays.grouping import Ints
 from airflow_lineage_provider.arrays.path import Step, follow
 from airflow_lineage_provider.arrays.pco import PAGED
 from airflow_lineage_provider.arrays.region import Region
+from airflow_lineage_provider.arrays.tail import AtHand
 from airflow_lineage_provider.arrays.whole_numbers import Source, number, signed
 from airflow_lineage_provider.errors import EnvironmentProblem, InvalidOption, RelationDamaged, RelationTooNew, TooManyCells
 from airflow_lineage_provider.words import ArrayEncoding, words
@@ -77,7 +78,7 @@ def numbers(source: Source, rows: int) -> Ints | int:
 @pytest.mark.parametrize("write", [packed, deflated, pcoded])
 def test_columns(name: str, write: Callable[[Ints], bytes | tuple[bytes, bytes]]) -> None:
     found = write(LONG[name])
-    source = Source(found) if isinstance(found, bytes) else Source(*found)
+    source = Source(found) if isinstance(found, bytes) else Source(found[0], AtHand(found[1]))
     assert np.array_equal(np.broadcast_to(numbers(source, len(LONG[name])), LONG[name].shape), LONG[name])
     assert source.ended
 

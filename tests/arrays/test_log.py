@@ -13,6 +13,7 @@ from airflow_lineage_provider.arrays.boxes import from_mask
 from airflow_lineage_provider.arrays.grouping import Ints
 from airflow_lineage_provider.arrays.path import Step, is_dense
 from airflow_lineage_provider.arrays.region import Region
+from airflow_lineage_provider.arrays.selection import in_parts
 from airflow_lineage_provider.errors import (
     CaptureFailed,
     InvalidArray,
@@ -427,3 +428,36 @@ def test_the_direction_with_fewer_rows_is_kept() -> None:
         log.lineage(f"source of {name}", name, compress(np.stack(columns, axis=1), shape, (5_000,)))
         assert is_turned(log, f"source of {name}", name) is (name == "long")
         assert cells(log.prov_query([name, f"source of {name}"], (4_321,) * len(shape))) == [(columns[-1][4_321],)]
+
+
+@pytest.mark.parametrize(
+    ("cells", "least"),
+    [
+        (5, 2**16),
+        (np.s_[5, 3], 2**16),
+        (np.s_[5, ...], 2**16),
+        (np.s_[0:100, 3], 400**2),
+        (np.s_[0:100], 400**2),
+        (np.s_[:100, :, :], 400**3),
+        (np.s_[5:], None),
+        (np.s_[:, 3], None),
+        (..., None),
+        ((), None),
+        ("net", 2**16),
+        (["net", "gross"], 2**17),
+        ([[3, 4], [5, 6], [7, 8]], 3 * 2**16),
+        (np.eye(4, dtype=np.bool_), None),
+        (np.zeros((3, 2), dtype=np.int64), 3 * 2**16),
+        (np.array([[[0, 100], [0, 900]]]), 400**2),
+        (np.array([[[0, 60], [0, 1]], [[200, 240], [0, 1]]]), 400**2),
+        (np.array([[[0, 2**62]] * 40]), 2**59),
+        (np.array([[[9, 0]]], dtype=np.uint8), 2**16),
+        (np.zeros(3), None),
+        (np.zeros((2, 0, 2), dtype=np.int64), 2**17),
+        (None, None),
+        (np.s_["a":"b"], None),
+    ],
+)
+def test_of_which_relations_parts_are_worth_reading(cells: Any, least: int | None) -> None:
+    """Of those of which what is asked about is a small share, as far as that is known without the shape."""
+    assert in_parts(cells) == least

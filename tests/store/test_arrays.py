@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import event
 
 from airflow_lineage_provider import Lineage
-from airflow_lineage_provider.arrays import Log, rules
+from airflow_lineage_provider.arrays import Log, Relation, codec, rules
 from airflow_lineage_provider.arrays.keeping import Said
 from airflow_lineage_provider.errors import (
     CaptureFailed,
@@ -22,6 +22,7 @@ from airflow_lineage_provider.errors import (
     InvalidOption,
     InvalidRelation,
     RecordDamaged,
+    RelationDamaged,
     RunNotComplete,
     RunNotFound,
     UnknownArray,
@@ -118,11 +119,112 @@ def test_a_question_is_planned_once_and_goes_by_indexes_however_small_tables_are
     with kept._connection.cursor() as cursor:
         cursor.execute("SELECT custom_plans, generic_plans >= 8 FROM pg_prepared_statements WHERE name = %s", [statement.name])
         assert cursor.fetchall() == [(0, True)]
-        cursor.execute(f"EXPLAIN {statement.execute}", ["{}"] * len(values))
+        cursor.execute(f"EXPLAIN {statement.execute}", [{"least": 1, "ahead": 0}.get(name, "{}") for name in values])
         plan = "\n".join(line for (line,) in cursor.fetchall())
     assert "Index Scan using arrays_pkey" in plan
     assert "Index Scan using array_relations_" in plan
     assert "Seq Scan" not in plan
+
+
+SHUFFLED = np.random.default_rng(7).permutation(2**17)
+"""Of each output cell, the input cell behind it."""
+
+
+@pytest.fixture
+def large(lineage: Lineage) -> Lineage:
+    """A shuffle, of which the bytes are some hundred thousand in eight pages."""
+    shape = (2**17,)
+    make(lineage.arrays, A=shape, B=shape)
+    at, still = np.arange(2**17)[None], np.zeros((1, 2**17), dtype=np.int8)
+    lineage.arrays.lineage("A", "B", Relation(shape, shape, at, at, SHUFFLED[None], SHUFFLED[None], still, still))
+    return lineage
+
+
+def test_of_a_large_relation_a_question_reads_what_it_needs(large: Lineage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By one statement more, where that is a part; by none more where it is asked about many cells. Answers are the same."""
+    ((size,),) = sql(large.store.url, "SELECT octet_length(content) FROM lineage.array_relations")
+    read: list[list[int]] = []
+    rows = kept_reader.KeptReader.rows
+
+    def counting(*given: Any) -> Any:
+        found = rows(*given)
+        read.append([len(value) for row in found for value in row if isinstance(value, memoryview)])
+        return found
+
+    monkeypatch.setattr(kept_reader.KeptReader, "rows", counting)
+    mask = np.zeros(2**17, dtype=np.bool_)
+    mask[[5, 70_000]] = True
+    every = np.arange(2**17)
+    fresh = another(large).arrays
+    for cells, statements, share in (
+        (70_000, 2, 0.15),
+        (np.s_[5:90], 2, 0.15),
+        (np.array([[[131_000, 131_072]]]), 2, 0.15),
+        (np.array([[5], [70_000]]), 2, 0.3),
+        ([[5], [70_000]], 2, 0.3),
+        (mask, 1, 1),
+        (every[::20, None], 1, 1),
+        (np.s_[:], 1, 1),
+        (..., 1, 1),
+    ):
+        read.clear()
+        log = another(large).arrays
+        wanted = every[cells] if isinstance(cells, int | slice) or cells is ... else np.arange(131_000, 131_072)
+        if isinstance(cells, np.ndarray) and cells.ndim < 3:
+            wanted = every[cells.reshape(-1)]
+        elif isinstance(cells, list):
+            wanted = np.array(cells)[:, 0]
+        assert log.prov_query(["B", "A"], cells).indices()[:, 0].tolist() == np.sort(SHUFFLED[wanted].reshape(-1)).tolist()
+        assert len(read) == statements
+        assert sum(map(sum, read)) <= share * int(str(size)) + codec.FIRST_READ
+        read.clear()
+        log.prov_query(["B", "A"], cells)
+        assert read == [[]], "what was read stays in memory"
+        # By parts, as whatever was read of it before by the same object.
+        assert fresh.prov_query(["B", "A"], cells).count == len(np.unique(SHUFFLED[wanted]))
+    read.clear()
+    ahead = another(large).arrays.prov_query(["A", "B"], np.s_[70_000:70_003])
+    assert ahead.indices()[:, 0].tolist() == np.flatnonzero(np.isin(SHUFFLED, [70_000, 70_001, 70_002])).tolist()
+    assert len(read) == 1, "forward all rows have to be looked at"
+    with another(large) as closed:
+        closed.arrays.prov_query(["B", "A"], 3)
+        relation = closed.arrays.relation("A", "B")
+    assert not relation.is_apart
+    assert relation.in_lo[0].tolist() == SHUFFLED.tolist()
+    sql(large.store.url, "UPDATE lineage.array_relations SET turned = true")
+    for path, statements, behind in ((["A", "B"], 2, int(SHUFFLED[9])), (["B", "A"], 1, int(np.flatnonzero(SHUFFLED == 9)[0]))):
+        read.clear()
+        assert another(large).arrays.prov_query(path, 9).indices().tolist() == [[behind]]
+        assert len(read) == statements
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "error", "said"),
+    [
+        ("DELETE FROM lineage.array_relations", UnknownArray, "^lineage from 'A' to 'B' was dropped meanwhile$"),
+        ("UPDATE lineage.array_relations SET content = set_byte(content, 120000, 1 + get_byte(content, 120000) % 255)", RelationDamaged,
+         "^lineage from 'A' to 'B' cannot be read: page 3 of a relation's column is not as it was written"),
+        ("UPDATE lineage.array_relations SET content = substr(content, 1, 100000)", RelationDamaged,
+         "^lineage from 'A' to 'B' cannot be read: a relation's bytes end before 139,377"),
+        ("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()", None, ""),
+    ],
+)  # fmt: skip
+def test_what_happens_between_the_first_bytes_and_the_parts(
+    large: Lineage, meanwhile: str, error: type[Exception] | None, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = known_arrays.parts
+
+    def parts(*given: Any) -> list[bytes]:
+        sql(large.store.url, meanwhile)
+        return whole(*given)
+
+    monkeypatch.setattr(known_arrays, "parts", parts)
+    log = another(large).arrays
+    if error is None:
+        assert log.prov_query(["B", "A"], 58_000).indices().tolist() == [[int(SHUFFLED[58_000])]]
+        return
+    with pytest.raises(error, match=said):
+        log.prov_query(["B", "A"], 58_000)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from airflow_lineage_provider import Lineage
-from airflow_lineage_provider.arrays import codec, compress, encode, rules
+from airflow_lineage_provider.arrays import Relation, codec, compress, encode, rules
 from airflow_lineage_provider.errors import (
     InvalidRelation,
     RelationDamaged,
@@ -39,6 +39,26 @@ from tests.store.conftest import sql
 def test_bytes_that_are_no_relation_are_refused(lineage: Lineage, content: str, error: type[Exception], said: str) -> None:
     make(lineage.arrays, A=(3, 2), B=(3,))
     lineage.arrays.lineage("A", "B", SUM)
+    sql(lineage.store.url, f"UPDATE lineage.array_relations SET content = {content}")
+    with pytest.raises(error, match=f"lineage from 'A' to 'B' cannot be read: .*{said}"):
+        another(lineage).arrays.prov_query(["B", "A"], 0)
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "said"),
+    [
+        ("substr(content, 1, length(content) - 1)", RelationDamaged, "before its last page"),
+        ("content || 'x'", RelationDamaged, "go on where it ends"),
+        ("set_byte(content, 4, 200)", RelationTooNew, "newer release"),
+        ("set_byte(content, 60, 255)", RelationDamaged, "not those that were written"),
+    ],
+)
+def test_the_first_bytes_of_a_large_relation_tell_what_is_wrong(lineage: Lineage, content: str, error: type[Exception], said: str) -> None:
+    make(lineage.arrays, A=(2**16,), B=(2**16,))
+    order, still = np.random.default_rng(3).permutation(2**16)[None], np.zeros((1, 2**16), dtype=np.int8)
+    lineage.arrays.lineage(
+        "A", "B", Relation((2**16,), (2**16,), np.arange(2**16)[None], np.arange(2**16)[None], order, order, still, still)
+    )
     sql(lineage.store.url, f"UPDATE lineage.array_relations SET content = {content}")
     with pytest.raises(error, match=f"lineage from 'A' to 'B' cannot be read: .*{said}"):
         another(lineage).arrays.prov_query(["B", "A"], 0)

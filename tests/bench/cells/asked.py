@@ -103,7 +103,7 @@ class Asking:
         return by_numpy([stored.read(path) for path in _in_order(self.files[stored.name], backward)], ranks, at, backward=backward)
 
     def _from_bytes(self, cells: Ints, backward: bool) -> Region:
-        steps = [Step(one, backward) for one in opened_together((data, str) for data in _in_order(self.written, backward))]
+        steps = [Step(one, backward) for one in opened_together((data, str, None) for data in _in_order(self.written, backward))]
         start = steps[0].relation.out_shape if backward else steps[0].relation.in_shape
         return follow(steps, [""] * (len(steps) + 1), Region(start, parts=Boxes(cells[:, :1], cells[:, 1:])))[0]
 

@@ -26,7 +26,7 @@ class Kept:
     def lasting(self, ask: Callable[[], Any]) -> Any:
         return ask()
 
-    def known_arrays(self, names: Collection[str], pairs: Collection[tuple[str, str]], read: Collection[int]) -> Any:
+    def known_arrays(self, names: Collection[str], pairs: Collection[tuple[str, str]], read: Collection[int], _parts: object = None) -> Any:
         known = self._log._kept.known(names, pairs)
         found = {}
         for number, (pair, link) in enumerate(sorted(known.links.items(), key=lambda one: one[0])):
