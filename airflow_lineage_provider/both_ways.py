@@ -13,7 +13,7 @@ from airflow_lineage_provider.errors import InvalidOption
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.recording import places_of
 from airflow_lineage_provider.shown import shown
-from airflow_lineage_provider.words import Subqueries
+from airflow_lineage_provider.words import Difference, Subqueries
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.answers.descendants import Descendants
@@ -55,6 +55,7 @@ class LineageOfRows(ABC):
         max_rows: int | None = ...,
         lazy: bool = ...,
         subqueries: Subqueries = ...,
+        difference: Difference = ...,
         by_leaf: bool = ...,
         params: Mapping[str, Any] | None = ...,
         progress: Progress | bool | None = ...,
@@ -70,6 +71,7 @@ class LineageOfRows(ABC):
         max_rows: int | None = ...,
         lazy: bool = ...,
         subqueries: Subqueries = ...,
+        difference: Difference = ...,
         by_leaf: Literal[False] = ...,
         params: Mapping[str, Any] | None = ...,
         progress: Progress | bool | None = ...,
@@ -85,6 +87,7 @@ class LineageOfRows(ABC):
         max_rows: int | None = ...,
         lazy: bool = ...,
         subqueries: Subqueries = ...,
+        difference: Difference = ...,
         by_leaf: Literal[True],
         params: Mapping[str, Any] | None = ...,
         progress: Progress | bool | None = ...,
@@ -99,6 +102,7 @@ class LineageOfRows(ABC):
         max_rows: int | None = None,
         lazy: bool = True,
         subqueries: Subqueries = "partners",
+        difference: Difference = "control",
         by_leaf: bool = False,
         params: Mapping[str, Any] | None = None,
         progress: Progress | bool | None = None,
@@ -107,8 +111,10 @@ class LineageOfRows(ABC):
 
         ``rows``, or ``at``, are rows of the result as `explain` takes them, at most ``max_rows`` (`settings.target_limit`). ``table`` names
         a source table of this run, as `why_not` does; without it the answer has every one, by name. Other runs are not traced through,
-        reasons are not read, and nothing is written into the store. ``subqueries`` is as of `explain`. Without ``lazy`` captured lineage
-        answers (`Run.capture`), or nobody. ``params`` gives secret parameters of the run again.
+        reasons are not read, and nothing is written into the store. ``subqueries`` is as of `explain`, and so is ``difference``: with
+        ``rows`` all rows of the right sides of differences that they passed stand behind them, and else none, since an answer of rows has
+        no entries for whole tables. Without ``lazy`` captured lineage answers (`Run.capture`), or nobody. ``params`` gives secret
+        parameters of the run again.
 
         The source rows are known by their keys then, which tell how many there are (`LineageRows.count`) and which (`rids`, `per_target`).
         They are read when they are first needed, and what is raised for reading them is raised then. Of a table that was captured in part,
@@ -126,11 +132,12 @@ class LineageOfRows(ABC):
         """
         from airflow_lineage_provider.deriving.unread import UnreadBehind, divided_tables
 
-        check_options({"table": table, "max_rows": max_rows, "lazy": lazy, "subqueries": subqueries, "params": params, "by_leaf": by_leaf})
+        check_options({"table": table, "max_rows": max_rows, "lazy": lazy, "subqueries": subqueries, "difference": difference})
+        check_options({"params": params, "by_leaf": by_leaf})
         most = settings.target_limit() if max_rows is None else max_rows
 
         def ask(question: Callable[[AskedRun], Any]) -> Any:
-            return self._asking.answered("backward,", params, progress, lambda run: question(replace(run, subqueries=subqueries)))
+            return self._asking.answered("backward,", params, progress, lambda run: question(_asked_so(run, subqueries, difference)))
 
         places = places_of(self.plan, table, by_leaf=by_leaf)
         divided = frozenset() if by_leaf else divided_tables(self._asking.record, self.plan, table)
@@ -237,6 +244,7 @@ class LineageOfRows(ABC):
         max_rows: int | None = ...,
         lazy: bool = ...,
         subqueries: Subqueries = ...,
+        difference: Difference = ...,
         across: Literal[False] = ...,
         save: bool = ...,
         context: Mapping[str, Any] | None = ...,
@@ -254,6 +262,7 @@ class LineageOfRows(ABC):
         max_rows: int | None = ...,
         lazy: bool = ...,
         subqueries: Subqueries = ...,
+        difference: Difference = ...,
         across: Literal[True],
         save: bool = ...,
         context: Mapping[str, Any] | None = ...,
@@ -270,6 +279,7 @@ class LineageOfRows(ABC):
         max_rows: int | None = None,
         lazy: bool = True,
         subqueries: Subqueries = "partners",
+        difference: Difference = "control",
         across: bool = False,
         save: bool = False,
         context: Mapping[str, Any] | None = None,
@@ -279,17 +289,17 @@ class LineageOfRows(ABC):
         """The rows of the result that descend from rows of a source table: the inverse of `backward`, and nothing else.
 
         ``rows``, ``at`` and ``table`` say which source rows are meant, as `why_not` takes them, at most ``max_rows``
-        (`settings.target_limit`), and ``subqueries`` is as of `explain`. A row of the result descends from a source row when the source row
-        is among those that stand behind it; what would be in the result if the source row were another is a different question. With
-        ``across`` the rows are followed on, into the results of all later recorded runs that read them in the version that this run wrote,
-        and so on: the other direction of what `explain` does. Without ``lazy`` captured lineage answers, as from `backward`. ``save`` keeps
-        the answer in the store: its ``id`` finds it again (`Lineage.answer`), and ``context`` is kept with it, as of `explain`. ``params``
-        gives secret parameters of the run (and of the others) again.
+        (`settings.target_limit`), and ``subqueries`` and ``difference`` are as of `backward`. A row of the result descends from a source
+        row when the source row is among those that stand behind it; what would be in the result if the source row were another is a
+        different question. With ``across`` the rows are followed on, into the results of all later recorded runs that read them in the
+        version that this run wrote, and so on: the other direction of what `explain` does. Without ``lazy`` captured lineage answers, as
+        from `backward`. ``save`` keeps the answer in the store: its ``id`` finds it again (`Lineage.answer`), and ``context`` is kept with
+        it, as of `explain`. ``params`` gives secret parameters of the run (and of the others) again.
 
         :raises InvalidTarget, EmptyTarget, TargetTooLarge: the rows cannot be meant so.
         :raises AnswerTooLarge: more rows of a result descend from them than `settings.source_limit`.
         :raises NotCaptured: without ``lazy``, what was not captured. :raises InvalidOption: ``across`` without ``lazy``, or with
-            ``subqueries``.
+            ``subqueries`` or ``difference``.
         :raises StoreNotPermitted: the answer is to be kept, and the store's user may only read.
         :raises SparkRequired: there is no session. :raises SourceUnavailable: a source has vanished.
         :raises UnsupportedOperator, TracingError: an operator does not tell what it makes of which row, or the run did not store it. (Of a
@@ -301,12 +311,13 @@ class LineageOfRows(ABC):
         from airflow_lineage_provider.deriving.lineage_rows import rows_from
         from airflow_lineage_provider.deriving.numbering import result_numbering
 
-        check_options({"table": table, "max_rows": max_rows, "across": across, "lazy": lazy, "subqueries": subqueries, "params": params})
-        check_options({"save": save, "context": context})
+        check_options({"table": table, "max_rows": max_rows, "across": across, "lazy": lazy, "subqueries": subqueries})
+        check_options({"difference": difference, "params": params, "save": save, "context": context})
         if across and not lazy:
             raise InvalidOption("lazy=False asks what was captured of one run, and across=True asks other runs: take one of them")
-        if across and subqueries != "partners":
-            raise InvalidOption(f"subqueries={subqueries!r} is asked of one run, and across=True asks other runs: take one of them")
+        for option, value, other in (("subqueries", subqueries, "partners"), ("difference", difference, "control")):
+            if across and value != other:
+                raise InvalidOption(f"{option}={value!r} is asked of one run, and across=True asks other runs: take one of them")
         most = settings.target_limit() if max_rows is None else max_rows
 
         def followed(run: AskedRun, onward: Onward) -> LineageRows | Descendants:
@@ -314,7 +325,7 @@ class LineageOfRows(ABC):
             return onward.follow(here) if across else here
 
         def asked(run: AskedRun, by_value: bool) -> LineageRows:
-            run = replace(run, subqueries=subqueries)
+            run = _asked_so(run, subqueries, difference)
             return rows_from(run, rows, table, at=at, summary=self.summary, limit=most, lazy=lazy, by_value=by_value)
 
         def linked() -> LineageRows:
@@ -398,3 +409,8 @@ class LineageOfRows(ABC):
         return self._asking.answered(
             "impact,", params, progress, lambda run: impact_of(run, rows, table, at=at, revised=revised, summary=self.summary, limit=most)
         )
+
+
+def _asked_so(run: AskedRun, subqueries: Subqueries, difference: Difference) -> AskedRun:
+    """A run that is asked for rows: where those of right sides of differences are not among them, nothing is asked of these sides."""
+    return replace(run, subqueries=subqueries, difference="rows" if difference == "rows" else "data")

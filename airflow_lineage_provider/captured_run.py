@@ -17,7 +17,7 @@ from airflow_lineage_provider.errors import CaptureRequired
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.standing_run import attempted, told
-from airflow_lineage_provider.words import CaptureDirection, Subqueries
+from airflow_lineage_provider.words import CaptureDirection, Difference, Subqueries
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.capture.writing import BuiltIndex
@@ -44,6 +44,7 @@ class CapturedLineageOfRun(OfRecordedRun):
         *,
         tables: Sequence[str] | Mapping[str, CaptureTable] | None = None,
         subqueries: Subqueries = "partners",
+        difference: Difference = "control",
         witnesses: bool = False,
         params: Mapping[str, Any] | None = None,
         progress: Progress | bool | None = None,
@@ -52,13 +53,14 @@ class CapturedLineageOfRun(OfRecordedRun):
 
         Questions that come later look it up: `explain`, `backward`, and with ``direction`` ``both`` or ``forward`` also `forward`, which
         needs no Spark then. The answers are the same; who gave them is said in their ``engine``. With ``tables`` only lineage of these
-        source tables is kept, of each what its `CaptureTable` says; what is not kept is traced when it is asked for. What the rows
-        of ``subqueries`` are is what `explain` says: questions that say something else are traced, where the plan has any. With
-        ``witnesses`` it is kept as well which source rows together made each row (`witnesses`). ``params`` gives secret parameters of the
-        run again.
+        source tables is kept, of each what its `CaptureTable` says; what is not kept is traced when it is asked for. What the rows of
+        ``subqueries`` are is what `explain` says: questions that say something else are traced, where the plan has any. Of the right sides
+        of differences it is kept in which rows they have a say (``control``), with ``rows`` also which rows they have, once for all rows
+        that passed them, and with ``data`` nothing; questions that need more are traced. With ``witnesses`` it is kept as well which source
+        rows together made each row (`witnesses`). ``params`` gives secret parameters of the run again.
 
         :raises InvalidCapture: the direction is not known, the run has not read one of the tables, what is to be captured of one cannot
-            be computed for each of its rows, or rows have no witnesses.
+            be computed for each of its rows, or with the rows of right sides, or rows have no witnesses.
         :raises ResultNotStored: the run's strategy did not store its result.
         :raises SourceUnavailable: a source has vanished, or is no longer what the run read.
         :raises IndexTooLarge: it would be more pairs of rows than `settings.capture_limit`; nothing is written.
@@ -67,8 +69,10 @@ class CapturedLineageOfRun(OfRecordedRun):
         :raises StoreNotPermitted: the store's user may only read.
         :raises RunNotComplete: the run failed, was dropped, or is still going.
         """
-        check_options({"direction": direction, "subqueries": subqueries, "witnesses": witnesses, "params": params})
-        self._capture(Capture(direction=direction, tables=tables, subqueries=subqueries, witnesses=witnesses), params, progress)
+        check_options({"direction": direction, "subqueries": subqueries, "difference": difference, "witnesses": witnesses})
+        check_options({"params": params})
+        wanted = Capture(direction=direction, tables=tables, subqueries=subqueries, difference=difference, witnesses=witnesses)
+        self._capture(wanted, params, progress)
         return self.index  # type: ignore[return-value]
 
     def _capture(

@@ -174,7 +174,7 @@ class ExplanationsOfRun(OfRecordedRun, ABC):
         )  # fmt: skip
 
         def parts(run: AskedRun, runs: KnownRuns, told: Progress) -> Generator[Explanation, None, None]:
-            asked = replace(run, subqueries=subqueries)
+            asked = replace(run, subqueries=subqueries, difference=_told_of(difference))
 
             def onward(derived: Derived) -> Explanation:
                 return with_images(self._traced_on(wanted, derived, runs, told), run.session.rest)
@@ -214,7 +214,7 @@ class ExplanationsOfRun(OfRecordedRun, ABC):
 
         check_may_derive(wanted, runs)
         asked = self._asking.asked(told, secrets, runs, across=wanted.across, save=wanted.save)
-        run = replace(asked, subqueries=wanted.subqueries)
+        run = replace(asked, subqueries=wanted.subqueries, difference=_told_of(wanted.difference))
         derived = derive_rows(run, self._chosen(wanted, run, runs, told), summary=self.summary, difference=wanted.difference)
         explanation = derived.explanation
         if wanted.verify:
@@ -231,7 +231,7 @@ class ExplanationsOfRun(OfRecordedRun, ABC):
 
         def other(run_id: str) -> AskedRun:
             found = self._asking.other(run_id, runs, told, wanted.save, wanted.params)
-            return replace(found, subqueries=wanted.subqueries)
+            return replace(found, subqueries=wanted.subqueries, difference=_told_of(wanted.difference))
 
         if not wanted.across:
             return derived.explanation
@@ -259,3 +259,9 @@ def check_may_derive(wanted: Wanted, runs: KnownRuns) -> None:
         raise StoreNotPermitted(
             "this user of the results store may read it and not keep derivations: explain(…, save=False), or --no-save, writes nothing"
         )
+
+
+def _told_of(difference: Difference) -> Difference:
+    """What captured lineage has to know of right sides: in which rows they have a say, which is told where their rows are listed, too. (It
+    looks these up where it has them, and else they are traced.)"""
+    return "control" if difference == "rows" else difference

@@ -23,11 +23,12 @@ class CapturedMap:
     """One index: for each row of a stored segment the rows of one of its inputs, or (forward) the other way round.
 
     ``segment`` is the stored segment's number (0 is the result), ``of`` its top operator, ``to`` the source table, or the stored segment; a
-    control is the right side of a difference, which has a say as a whole. Where rows have sets of rows behind them in common (groups,
-    frames, partners), one index leads to the sets of a segment that is not stored, and others on from them. ``encoding`` is how it is
-    written, ``because`` why so; ``edges`` are pairs of rows, ``bytes`` those that are written. ``shape`` is what the encoding hangs on: how
-    many rows stand behind one, how many one stands behind, how near they are (`capture.shape`); None of indexes of older releases.
-    ``seconds`` are those that choosing the encoding and writing took, not those in which the rows were found (`CapturedWay`).
+    control is the right side of a difference, which has a say as a whole, and where its rows are kept another index leads to these. Where
+    rows have sets of rows behind them in common (groups, frames, partners), one index leads to the sets of a segment that is not stored,
+    and others on from them. ``encoding`` is how it is written, ``because`` why so; ``edges`` are pairs of rows, ``bytes`` those that are
+    written. ``shape`` is what the encoding hangs on: how many rows stand behind one, how many one stands behind, how near they are
+    (`capture.shape`); None of indexes of older releases. ``seconds`` are those that choosing the encoding and writing took, not those in
+    which the rows were found (`CapturedWay`).
     """
 
     segment: int
@@ -136,9 +137,9 @@ def _map(one: RecordedMap, recorded: RecordedPlan) -> CapturedMap:
         "control": lambda: f"control: segment {one.input}",
         "set": lambda: f"sets of rows of segment {one.input}",
     }[one.side]()
-    of = operator_text(segments[one.segment].plan)
+    of = {"segment": "", "set": "sets of rows of ", "control": "right side of "}[one.of] + operator_text(segments[one.segment].plan)
     return CapturedMap(
-        segment=one.segment, of=of if one.of == "segment" else f"sets of rows of {of}", to=to, direction=one.direction,
+        segment=one.segment, of=of, to=to, direction=one.direction,
         encoding=one.encoding, because=one.because, edges=one.edges, bytes=one.bytes, shape=one.shape,
         seconds=one.seconds,
     )  # fmt: skip

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.capture.classes import Classes
 from airflow_lineage_provider.capture.csr import Csr, Edges, composed, csr
@@ -25,30 +25,17 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from airflow_lineage_provider.capture.classes import Divided
     from airflow_lineage_provider.capture.csr import Numbers
+    from airflow_lineage_provider.capture.recorded import Side
     from airflow_lineage_provider.capture.sets import Pair, SetTargets
-    from airflow_lineage_provider.capture.wanted import CaptureTable, Cube
     from airflow_lineage_provider.plan.lineage_keys import InputIdentity
     from airflow_lineage_provider.tracing.trace import Step, StepOf
     from airflow_lineage_provider.tracing.witnesses import FoundWitnesses
-    from airflow_lineage_provider.words import CaptureDirection
+    from airflow_lineage_provider.words import CaptureDirection, Difference
 
 
-class Divided(Protocol):
-    """Tells of the rows of source leaves what is captured of them in parts, or aggregated."""
-
-    @property
-    def tables(self) -> Mapping[int, CaptureTable]:
-        """Of which leaves, and how."""
-        ...
-
-    def classes(self, leaf: int, space: RidSpace, rids: Numbers) -> Classes:
-        """The classes of a leaf's rows, of which those with these rids are behind any."""
-        ...
-
-    def cells(self, leaf: int, cube: Cube, edges: Csr) -> pa.Array:
-        """The cells of a cube of each row, which has edges to rows of the leaf (`recorded.RecordedCube`)."""
-        ...
+_NODES: Mapping[StepOf, Side] = {"rows": "segment", "sets": "set", "groups": "set", "side": "control"}
 
 
 def too_large(most: int, where: str, counted: int | None = None, what: str = "pairs") -> IndexTooLarge:
@@ -69,6 +56,7 @@ class Building:
 
     :ivar most: so many pairs of rows there may be. :ivar wanted: the source leaves whose rows are wanted; None: all.
     :ivar leads_to: for each segment the source leaves that stand behind it. :ivar room: what pairs that are numbers may take.
+    :ivar difference: what is kept of the right sides of differences (`recorded.RecordedIndex`).
     """
 
     counts: Mapping[RowSetKey, Counts]
@@ -76,21 +64,22 @@ class Building:
     wanted: frozenset[int] | None = None
     leads_to: Mapping[int, frozenset[int]] = field(default_factory=dict)
     room: Room = field(default_factory=lambda: Room(ROOM))
+    difference: Difference = "control"
     _spools: dict[Pair, Spool] = field(default_factory=dict)
     _counted: dict[RowSetKey, RidSpace | None] = field(default_factory=dict)
     _own_rids: dict[RowSetKey, Numbers | None] = field(default_factory=dict)
     _found: FoundEdges = field(default_factory=FoundEdges)
     _outputs: dict[int, pa.Table] = field(default_factory=dict)
-    _met: dict[int, set[int]] = field(default_factory=dict)
-    _pruned: dict[int, set[int]] = field(default_factory=dict)
-    _above: dict[int, set[int]] = field(default_factory=dict)
+    _met: dict[RowSetKey, set[int]] = field(default_factory=dict)
+    _pruned: dict[RowSetKey, set[int]] = field(default_factory=dict)
+    _above: dict[int, set[RowSetKey]] = field(default_factory=dict)
     _witnesses: BuildingWitnesses | None = None
     _edges: int = 0
 
     def begin(self, segment: int, numbers: pa.Table) -> None:
         """All rows of a stored segment, by their numbers (``key_0``), about which the steps that follow are."""
         self._outputs[segment] = numbers
-        self._met[segment] = set()
+        self._met["segment", segment] = set()
 
     def begin_sets(self, segment: int) -> Iterator[SetTargets]:
         """The sets of a segment that rows of others go back to, about which the steps that follow are."""
@@ -113,6 +102,16 @@ class Building:
         """How many of the pairs lead from rows to sets of a segment that were not asked about yet."""
         return self._found.links_to(segment) if self._leads_to_wanted(segment) else 0
 
+    def begin_side(self, segment: int) -> None:
+        """All rows of the right side of a difference that rows of others passed, about which the steps that follow are."""
+        self._met["control", segment] = set()
+
+    @property
+    def sides(self) -> set[int]:
+        """The segments whose right sides have a say in rows, and whose rows are wanted, and were not asked about yet."""
+        met = {number for _, (side, number) in self._found.asked if side == "control"} if self.difference == "rows" else set()
+        return {number for number in met if ("control", number) not in self._met}
+
     @property
     def pending(self) -> set[int]:
         """The segments to whose sets rows go back that were not asked about yet."""
@@ -131,7 +130,7 @@ class Building:
 
         :raises IndexTooLarge: there is more than may be.
         """
-        node: RowSetKey = ("segment" if of == "rows" else "set", segment)
+        node: RowSetKey = (_NODES[of], segment)
         self._meet(node, step.met)
         for number, rows in step.sources.items():
             if self._is_wanted(node, frozenset({number})):
@@ -175,20 +174,20 @@ class Building:
         found = next((counts for key, counts in self.counts.items() if key == (kind, number)), None)
         return None if found is None else sum(rows for _, rows in found[1])
 
-    def _stored(self, node: RowSetKey) -> set[int]:
-        """The stored segments whose rows go back to a row set: itself, or those above sets."""
-        return {node[1]} if node[0] == "segment" else self._above.get(node[1], set())
+    def _stored(self, node: RowSetKey) -> set[RowSetKey]:
+        """The stored segments, and controls, whose rows go back to a row set: itself, or those above sets."""
+        return self._above.get(node[1], set()) if node[0] == "set" else {node}
 
     def _meet(self, node: RowSetKey, met: Sequence[int]) -> None:
-        for segment in self._stored(node):
-            self._met[segment].update(met)
+        for one in self._stored(node):
+            self._met[one].update(met)
 
     def _is_wanted(self, node: RowSetKey, leaves: frozenset[int]) -> bool:
         """Whether any of the source leaves behind an input is; what is left out is remembered."""
         if self.wanted is None or leaves & self.wanted:
             return True
-        for segment in self._stored(node):
-            self._pruned.setdefault(segment, set()).update(leaves)
+        for one in self._stored(node):
+            self._pruned.setdefault(one, set()).update(leaves)
         return False
 
     def _leads_to_wanted(self, segment: int) -> bool:
@@ -221,6 +220,10 @@ class Building:
 
     def _rids_of(self, node: RowSetKey) -> Numbers | None:
         """The rids of the rows of a stored segment that was begun, in their order; None where these are not counted."""
+        import numpy as np
+
+        if node[0] == "control":
+            return np.zeros(1, np.int64)
         if node not in self._own_rids:
             space, own = self._counted_space(node), self._outputs.get(node[1]) if node[0] == "segment" else None
             rids = None if space is None or own is None or space.rows != own.num_rows else space.rids(own)
@@ -230,7 +233,7 @@ class Building:
     def _counted_space(self, key: RowSetKey) -> RidSpace | None:
         """How rows are numbered that are counted by parts; None where they are not, or that does not number all of them."""
         if key not in self._counted:
-            counts = None if key[0] == "set" else self.counts.get(key)
+            counts = None if key[0] == "set" else self._counts(key)
             self._counted[key] = None if counts is None else counted(*counts)
         return self._counted[key]
 
@@ -262,7 +265,8 @@ class Building:
     def _controlled(self, node: RowSetKey, number: int, first: int, tags: Sequence[int]) -> None:
         import numpy as np
 
-        self._found.add((node, ("control", number)), np.array(tags, np.int64) + first)
+        if self.difference != "data":
+            self._found.add((node, ("control", number)), np.array(tags, np.int64) + first)
 
     def reached(self) -> set[int]:
         """The stored segments whose rows stand behind rows of others."""
@@ -300,8 +304,8 @@ class Building:
             kept, because = one.kept(edges), self._found.kept.get(to[1], "") if to[0] == "set" else ""
             if to in by_value:
                 # Of its rows it is as if nothing had been captured.
-                for segment in self._stored(node):
-                    self._pruned.setdefault(segment, set()).add(to[1])
+                for stored in self._stored(node):
+                    self._pruned.setdefault(stored, set()).add(to[1])
                 kept, others = one.grouped(kept)
                 to, one = ("value", to[1]), Classes()
             if directions != "forward" or to[0] == "control":
@@ -312,7 +316,8 @@ class Building:
         if self._witnesses is not None:
             result, sources = spaces["segment", 0], {number: one for (side, number), one in spaces.items() if side == "source"}
             built.add_witnesses(self._witnesses.numbered(result.rids(self._outputs[0]), result.rows, sources))
-        return built.recorded(captured, seconds, engine, self._met, self._pruned)
+        told = built.recorded(captured, seconds, engine, self._met, self._pruned)
+        return replace(told, index=replace(told.index, difference=self.difference))
 
     def _divide(self, divided: Divided, spaces: Mapping[RowSetKey, RidSpace], built: Writer) -> dict[int, Classes]:
         """The classes of source leaves' rows, and the cubes of them."""
@@ -365,9 +370,12 @@ class Building:
 
     def _row_sets(self) -> list[RowSetKey]:
         outputs: list[RowSetKey] = [("segment", number) for number in self._outputs]
-        return list(dict.fromkeys([*outputs, *(to for _, to in self._found.keys)]))
+        sides = (node for node, _ in self._found.keys if node[0] == "control")
+        return list(dict.fromkeys([*outputs, *sides, *(to for _, to in self._found.keys)]))
 
     def _counts(self, key: RowSetKey) -> Counts | None:
+        if key[0] == "control":
+            return "numbered", [(0, 1)]
         return ("numbered", [(0, self._found.sets[key[1]])]) if key[0] == "set" else self.counts.get(key)
 
     def _space(self, key: RowSetKey) -> RidSpace:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from airflow_lineage_provider.capture.csr import Csr, Edges, csr
 
@@ -12,6 +13,25 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from airflow_lineage_provider.capture.csr import Numbers
+    from airflow_lineage_provider.capture.rids import RidSpace
+    from airflow_lineage_provider.capture.wanted import CaptureTable, Cube
+
+
+class Divided(Protocol):
+    """Tells of the rows of source leaves what is captured of them in parts, or aggregated."""
+
+    @property
+    def tables(self) -> Mapping[int, CaptureTable]:
+        """Of which leaves, and how."""
+        ...
+
+    def classes(self, leaf: int, space: RidSpace, rids: Numbers) -> Classes:
+        """The classes of a leaf's rows, of which those with these rids are behind any."""
+        ...
+
+    def cells(self, leaf: int, cube: Cube, edges: Csr) -> pa.Array:
+        """The cells of a cube of each row, which has edges to rows of the leaf (`recorded.RecordedCube`)."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)

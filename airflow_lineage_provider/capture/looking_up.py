@@ -28,7 +28,8 @@ Fetch = Callable[[int, Sequence[int]], Mapping[int, "pa.Array"]]
 Tagged: TypeAlias = "tuple[Numbers, Numbers]"
 """Tags, and for each the number of a row that answers to it."""
 Node: TypeAlias = tuple[Side, int]
-"""A row set: a stored segment's, a source leaf's, or the sets of a segment (`capture.sets`)."""
+"""A row set: a stored segment's, a source leaf's, the sets of a segment (`capture.sets`), or a control: all rows of the right side of a
+difference, as one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,31 +88,41 @@ class LookedUpLineage:
         found = [array.take(pa.array(rids[part == number] - cube.starts[number])).flatten() for number, array in arrays.items()]
         return pa.Table.from_struct_array(pa.chunked_array(found))
 
-    def step(self, segment: int, target: pa.Table, wanted: frozenset[int] | None = None) -> tuple[Step, str] | None:
+    def step(
+        self, segment: int, target: pa.Table, wanted: frozenset[int] | None = None, *, differences: bool = False
+    ) -> tuple[Step, str] | None:
         """What stands behind rows of a stored segment: a table of tag and row number. ``wanted``: the source leaves that are asked for.
+        ``differences``: with all rows of the right sides of those that they passed.
 
         :raises RecordDamaged: a part is missing, or cannot be what was written.
         """
-        left_out = {*self.index.pruned.get(str(segment), ()), *(self._leads_to(("segment", segment)) & self._left_out)}
+        left_out = {*self.index.pruned.get(str(segment), ()), *(self._leads_to(("segment", segment), differences) & self._left_out)}
+        if differences:
+            left_out.update(leaf for own in self.index.sides_pruned.values() for leaf in own)
         if str(segment) not in self.index.met or (left_out and (wanted is None or not wanted.isdisjoint(left_out))):
             return None
+        if differences and self.index.difference != "rows":
+            return None
         rids = self.space("segment", segment).rids(target.select([1]).rename_columns(["key_0"]))
-        found, used = self._behind(("segment", segment), _numbers(target, 0), rids)
+        found, used = self._behind(("segment", segment), _numbers(target, 0), rids, differences)
         controls = {number: tuple(sorted({*tags.tolist()})) for (side, number), (tags, _) in found.items() if side == "control"}
         sources, segments = (
             {number: self._tagged(side, number, *pairs) for (side, number), pairs in found.items() if side == kind}
             for kind in ("source", "segment")
         )
-        met = self.index.met[str(segment)]
+        sides = controls if differences else ()
+        met = tuple(sorted({*self.index.met[str(segment)]}.union(*(self.index.sides_met.get(str(one), ()) for one in sides))))
         return Step(sources=sources, segments=segments, controls=controls, met=met), self.names(used, "backward")
 
-    def _behind(self, start: Node, tags: Numbers, rids: Numbers) -> tuple[dict[Node, Tagged], list[RecordedMap]]:
-        """What stands behind rows, down to stored segments and sources, by way of sets of rows; and the indexes that were asked."""
+    def _behind(self, start: Node, tags: Numbers, rids: Numbers, differences: bool) -> tuple[dict[Node, Tagged], list[RecordedMap]]:
+        """What stands behind rows, down to stored segments and sources, by way of sets of rows, and of right sides of ``differences``; and
+        the indexes that were asked."""
+        ways = ("set", "control") if differences else ("set",)
         found: dict[Node, list[Tagged]] = {}
         waiting, used = {start: [(tags, rids)]}, list[RecordedMap]()
         while waiting:
-            # What stands behind a set has greater numbers.
-            node = min(waiting, key=lambda one: one[1])
+            # What stands behind a set has greater numbers, but for its segment's control.
+            node = min(waiting, key=place)
             asked = waiting.pop(node)
             tags, rids = asked[0] if node == start else _once(asked)
             for one in (each for each in self.maps(node, "backward") if each.side != "value"):
@@ -120,45 +131,52 @@ class LookedUpLineage:
                 if not len(edges.rid):
                     continue
                 pairs = (tags[edges.asked], edges.rid)
-                (waiting if one.side == "set" else found).setdefault(to, []).append(pairs)
-        is_direct = not any(one.side == "set" for one in used)
+                if one.side in ways:
+                    waiting.setdefault(to, []).append(pairs)
+                if one.side != "set":
+                    found.setdefault(to, []).append(pairs)
+        is_direct = not any(one.side in ways for one in used)
         return {to: pairs[0] if is_direct else _once(pairs) for to, pairs in found.items()}, used
 
-    def _leads_to(self, node: Node) -> set[int]:
+    def _leads_to(self, node: Node, differences: bool) -> set[int]:
         """The source leaves behind a row set, down to stored segments."""
         own = [one for one in self.index.maps if one.node == node]
-        below = (self._leads_to(("set", number)) for number in {one.input for one in own if one.side == "set"})
+        ways = ("set", "control") if differences else ("set",)
+        below = (self._leads_to(to, differences) for to in {(one.side, one.input) for one in own if one.side in ways})
         return {one.input for one in own if one.side == "source"}.union(*below)
 
-    def descendants(self, rows: Rows, output: RowSet) -> tuple[pa.Table, str] | None:
-        """Tag and number of the rows of a stored segment that descend from rows of a source.
+    def descendants(self, rows: Rows, output: RowSet, *, differences: bool = False) -> tuple[pa.Table, str] | None:
+        """Tag and number of the rows of a stored segment that descend from rows of a source; ``differences``: on their right sides, too.
 
         :raises RecordDamaged: as `step`.
         """
         (wanted,) = output.numbers
         if output.kind != "segment" or str(wanted) not in self.index.met or not self.is_complete:
             return None
+        if differences and self.index.difference != "rows":
+            return None
         pruned = self.index.pruned_leaves
         if pruned and (rows.of.kind == "segment" or not pruned.isdisjoint(rows.of.numbers)):
             return None
         if rows.of.kind == "source" and self._are_left_out(rows):
             return None
-        return self.down(self._start(rows), wanted)
+        return self.down(self._start(rows), wanted, differences)
 
-    def down(self, found: dict[Node, list[Tagged]], wanted: int) -> tuple[pa.Table, str]:
+    def down(self, found: dict[Node, list[Tagged]], wanted: int, differences: bool = False) -> tuple[pa.Table, str]:
         """Tag and number of the rows of a stored segment that descend from rows (or values) whose tags and rids were found.
+        ``differences``: by way of their right sides, too.
 
         :raises RecordDamaged: as `step`.
         """
         used = []
-        # The greatest number first, and its sets before its rows, which go back to them.
-        for node in sorted({one.node for one in self.index.maps}, key=lambda each: (each[1], each[0] == "set"), reverse=True):
-            for one in (each for each in self.maps(node, "forward") if each.side != "control"):
+        # The greatest number first, and its control and its sets before its rows, which go back to them.
+        for node in sorted({one.node for one in self.index.maps}, key=place, reverse=True):
+            for one in (each for each in self.maps(node, "forward") if differences or "control" not in (each.side, each.of)):
                 for tags, rids in found.get((one.side, one.input), ()):
                     edges = self.edges(one, rids, "forward")
                     found.setdefault(node, []).append((tags[edges.asked], edges.rid))
                     used.append(one)
-            if node[0] == "set" and node in found:
+            if node[0] != "segment" and node in found:
                 found[node] = [_once(found[node])]  # that many ways lead to
         return self._numbered(wanted, found.get(("segment", wanted), [])), self.names(used, "forward")
 
@@ -298,6 +316,11 @@ class LookedUpLineage:
 
         found = self.parts(number, range(parts))
         return pa.Table.from_struct_array(pa.chunked_array([found[part] for part in range(parts)]))
+
+
+def place(node: Node) -> tuple[int, int]:
+    """Where a row set stands on the way down: a segment's rows, what sets they go back to, and what side of it decided as a whole."""
+    return node[1], ("segment", "set", "control").index(node[0])
 
 
 def _once(found: Sequence[Tagged]) -> Tagged:

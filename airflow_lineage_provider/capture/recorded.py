@@ -11,7 +11,7 @@ from typing import Literal
 from airflow_lineage_provider.capture.rids import SpaceKind
 from airflow_lineage_provider.capture.shape import Shape
 from airflow_lineage_provider.plan.segments import SegmentedPlan
-from airflow_lineage_provider.words import Subqueries
+from airflow_lineage_provider.words import Difference, Subqueries
 
 Direction = Literal["backward", "forward"]
 Side = Literal["segment", "source", "control", "value", "set"]
@@ -51,7 +51,8 @@ class RecordedMap:
     :ivar side, input: the input: a stored segment, a source leaf, the segment whose difference or existence test is a control, the
         source leaf whose values are kept in place of its rows (`RecordedClasses.granularity`), or the segment whose sets of rows are
         numbered though it is not stored (`capture.sets`).
-    :ivar of: whether it leads from the rows of a stored segment, or from sets of rows.
+    :ivar of: whether it leads from the rows of a stored segment, from sets of rows, or from a control: from the one place where all rows
+        stand that the right side of a difference has.
     :ivar encoding, because: how it is written (`encodings`), and why. :ivar edges: how many pairs of rows it has.
     :ivar bytes: as it is written. :ivar parts: how many. :ivar seconds: that choosing how to write it, and writing it, took.
     :ivar starts: the row that each part begins with; of indexes of older releases none is told, and each part has `ROWS_OF_A_PART`.
@@ -73,7 +74,7 @@ class RecordedMap:
     starts: tuple[int, ...] = ()
     shape: Shape | None = None
     classes: int = 1
-    of: Literal["segment", "set"] = "segment"
+    of: Literal["segment", "set", "control"] = "segment"
     seconds: float = 0.0
 
     @property
@@ -170,7 +171,11 @@ class RecordedIndex:
     :ivar pruned: for each stored segment the source leaves that were not wanted, and that its inputs which were left out lead to.
     :ivar classes: the source leaves whose rows are captured in part, or class by class.
     :ivar cubes: aggregates that are kept. :ivar problem: why nothing was captured, though it was to be.
-    :ivar subqueries: what the rows of IN and EXISTS are to it. :ivar witnesses: which source rows together made each row; None: not kept.
+    :ivar subqueries: what the rows of IN and EXISTS are to it. :ivar difference: what it knows of the right sides of differences: nothing
+        (``data``), in which rows they have a say (``control``), or that and all their rows (``rows``).
+    :ivar sides_met, sides_pruned: of the right sides whose rows it knows, by the segment of their control, what ``met`` and ``pruned`` are
+        of stored segments.
+    :ivar witnesses: which source rows together made each row; None: not kept.
     :ivar ways: when the rows behind each segment's were found; none is told of indexes of older releases.
     :ivar in_files: whether its parts stand in a file of a folder, not in the store.
     """
@@ -190,6 +195,9 @@ class RecordedIndex:
     witnesses: RecordedWitnesses | None = None
     ways: tuple[RecordedWay, ...] = ()
     in_files: bool = False
+    difference: Difference = "control"
+    sides_met: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    sides_pruned: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @staticmethod
     def failed(problem: str) -> RecordedIndex:
@@ -201,14 +209,16 @@ class RecordedIndex:
         """What stands there until lineage that was to be captured is, or what kept it from being captured is known."""
         return RecordedIndex.failed(BEGUN)
 
-    def is_of(self, subqueries: Subqueries, plan: SegmentedPlan) -> bool:
-        """Whether it is the lineage that is asked about, where the rows of subqueries are this."""
-        return self.subqueries == subqueries or not plan.has_subqueries
+    def is_of(self, subqueries: Subqueries, difference: Difference, plan: SegmentedPlan) -> bool:
+        """Whether it is the lineage that is asked about, where the rows of subqueries are this, and right sides of differences that."""
+        # What has all rows says in which they have a say, and nobody has to know anything to say nothing.
+        knows = difference == "data" or self.difference in (difference, "rows") or not plan.has_controls
+        return knows and (self.subqueries == subqueries or not plan.has_subqueries)
 
     @property
     def pruned_leaves(self) -> frozenset[int]:
         """The source leaves that were not captured, of any segment."""
-        return frozenset(leaf for own in self.pruned.values() for leaf in own)
+        return frozenset(leaf for own in (*self.pruned.values(), *self.sides_pruned.values()) for leaf in own)
 
     def values_of(self, leaf: int) -> RecordedClasses | None:
         """The values that are kept of a source leaf in place of its rows; None where none are."""

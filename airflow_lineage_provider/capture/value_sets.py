@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from airflow_lineage_provider.capture.looking_up import LookedUpLineage, Node, Tagged
+from airflow_lineage_provider.capture.looking_up import LookedUpLineage, Node, Tagged, place
 from airflow_lineage_provider.capture.recorded import RecordedClasses, RecordedMap
 from airflow_lineage_provider.tracing.numbers import different
 
@@ -67,7 +67,7 @@ class ValueSets:
         }
         found, used, met = [np.empty(0, np.int64)], list[RecordedMap](), set[int]()
         # What stands behind a segment has greater numbers.
-        for node in sorted(self._leading, key=lambda each: (each[1], each[0] == "set")):
+        for node in sorted(self._leading, key=place):
             rids = different(np.concatenate(reached[node])) if node in reached else np.empty(0, np.int64)
             met.update(index.met[str(node[1])] if len(rids) and node[0] == "segment" else ())
             for one in self._maps(node) if len(rids) else ():
@@ -86,7 +86,7 @@ class ValueSets:
     def _leading(self) -> frozenset[Node]:
         """The segments, and sets of rows, that lead to the values, maybe through others."""
         found: set[Node] = set()
-        for one in sorted(self.lineage.index.maps, key=lambda each: (each.segment, each.of == "set"), reverse=True):
+        for one in sorted(self.lineage.index.maps, key=lambda each: place(each.node), reverse=True):
             if (one.side, one.input) == ("value", self.kept.leaf) or (one.side, one.input) in found:
                 found.add(one.node)
         return frozenset(found)

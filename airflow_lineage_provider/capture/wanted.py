@@ -10,7 +10,7 @@ from airflow_lineage_provider.errors import InvalidCapture
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.sql.asked_sql import UnbalancedSql
 from airflow_lineage_provider.sql.measures import FUNCTIONS, measure_of
-from airflow_lineage_provider.words import CaptureDirection, CaptureMode, CaptureWhen, Subqueries, check_word, is_one_of, words
+from airflow_lineage_provider.words import CaptureDirection, CaptureMode, CaptureWhen, Difference, Subqueries, check_word, is_one_of, words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,8 +89,9 @@ class Capture:
     """What is captured of a run's lineage: which way it may be asked, and of which source ``tables`` (None: all), each with what will be
     asked of it (`CaptureTable`) or, of a list of names, wholly.
 
-    What is not captured is traced when it is asked for. With ``witnesses`` it is kept, too, which source rows *together* made each row of
-    the result (why-provenance: Smoke, Sec. 4.2).
+    What is not captured is traced when it is asked for. ``difference="rows"`` keeps all rows of the right sides of differences, once for
+    all rows that passed them; values and cubes in place of rows do not tell these from others, and cannot be kept with them. With
+    ``witnesses`` it is kept, too, which source rows *together* made each row of the result (why-provenance: Smoke, Sec. 4.2).
 
     ``mode`` says when the rows behind groups are found, of a run that is told so before it is made (Smoke, Sec. 3.2): ``defer``, once they
     are stored, by tracing queries for all of them; ``inject``, while they are made, by collecting what their rows are known by beside
@@ -104,11 +105,13 @@ class Capture:
     subqueries: Subqueries = "partners"
     witnesses: bool = False
     mode: CaptureMode = "defer"
+    difference: Difference = "control"
 
     def __post_init__(self) -> None:
         check_word("capture: direction", self.direction, CaptureDirection, InvalidCapture)
         check_word("capture: mode", self.mode, CaptureMode, InvalidCapture)
         check_word("capture: subqueries", self.subqueries, Subqueries, InvalidCapture)
+        check_word("capture: difference", self.difference, Difference, InvalidCapture)
         if not isinstance(self.witnesses, bool):
             raise InvalidCapture(f"capture: witnesses={shown(self.witnesses)} is not understood; it can be True or False")
         given = self.tables
@@ -127,6 +130,11 @@ class Capture:
             wrong, known = [] if isinstance(given, list | tuple | set | frozenset) else [given], "a list of names of source tables"
         if wrong or not given or not all(isinstance(one, str) and one for one in given):
             raise InvalidCapture(f"capture: tables={shown(given)} is not understood; it can be {known}")
+        if isinstance(given, Mapping) and self.difference == "rows" and any(one.cube or one.granularity for one in given.values()):
+            raise InvalidCapture(
+                'capture: with difference="rows" rows of right sides stand behind others where it is asked for, and cube and granularity '
+                "cannot tell them apart: give the tables without them"
+            )
         object.__setattr__(self, "tables", dict(given) if isinstance(given, Mapping) else tuple(dict.fromkeys(given)))
 
     @property
@@ -140,7 +148,7 @@ class Capture:
         """What an option says: ``lazy`` for nothing, ``eager`` for everything, or what exactly.
 
         >>> Capture.of("eager")
-        Capture(direction='both', tables=None, subqueries='partners', witnesses=False, mode='defer')
+        Capture(direction='both', tables=None, subqueries='partners', witnesses=False, mode='defer', difference='control')
 
         :raises InvalidCapture: it says something else.
         """

@@ -146,6 +146,7 @@ class Writer:
         sliced = [edges.part(start, stop - start) for start, stop in pairwise([*starts, edges.rows])]
         encoding, told = choose(sliced, others, shape)
         number, (side, input), (of, segment) = len(self.maps), to, node
+        assert of in ("segment", "set", "control")
         parts = self.parts.put(number, (to_bytes(encoding.encode(part, others)) for part in sliced))
         self.maps.append(
             RecordedMap(
@@ -162,15 +163,15 @@ class Writer:
                 starts=tuple(starts),
                 shape=shape,
                 classes=classes,
-                of="set" if of == "set" else "segment",
+                of=of,
                 seconds=round(time.perf_counter() - began, 6),
             )
         )
 
     def recorded(
-        self, captured: datetime, seconds: float, engine: str, met: Mapping[int, set[int]], pruned: Mapping[int, set[int]]
+        self, captured: datetime, seconds: float, engine: str, met: Mapping[RowSetKey, set[int]], pruned: Mapping[RowSetKey, set[int]]
     ) -> BuiltIndex:
-        """All of them."""
+        """All of them. What was ``met`` and ``pruned`` is told of stored segments, and of controls."""
         index = RecordedIndex(
             id=uuid.uuid4().hex,
             captured=captured,
@@ -178,13 +179,19 @@ class Writer:
             engine=engine,
             spaces=tuple(self.spaces),
             maps=tuple(self.maps),
-            met={str(segment): tuple(sorted(numbers)) for segment, numbers in met.items()},
-            pruned={str(segment): tuple(sorted(leaves)) for segment, leaves in pruned.items()},
+            met=_told(met, "segment"),
+            pruned=_told(pruned, "segment"),
+            sides_met=_told(met, "control"),
+            sides_pruned=_told(pruned, "control"),
             classes=tuple(self.classes),
             cubes=tuple(self.cubes),
             witnesses=self.witnesses,
         )
         return BuiltIndex(index, self.parts)
+
+
+def _told(numbers: Mapping[RowSetKey, set[int]], side: Side) -> dict[str, tuple[int, ...]]:
+    return {str(one): tuple(sorted(own)) for (of, one), own in numbers.items() if of == side}
 
 
 def _starts(edges: Csr) -> list[int]:

@@ -199,8 +199,8 @@ def capture(options: Namespace, out: Streams) -> int:
         if options.forget:
             made.forget_captured()
         else:
-            wanted = {"tables": wanted_tables(options), "subqueries": options.subqueries, "witnesses": options.witnesses}
-            made.capture(options.direction, **wanted, progress=out.progress, **secrets_given(options))
+            wanted = {name: getattr(options, name) for name in ("subqueries", "difference", "witnesses")}
+            made.capture(options.direction, tables=wanted_tables(options), **wanted, progress=out.progress, **secrets_given(options))
         _show_captured(made, options, out)
     return 0
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.deriving.stored_tables import StoredTables
-from airflow_lineage_provider.words import Subqueries
+from airflow_lineage_provider.words import Difference, Subqueries
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.deriving.sources import KeptRows
@@ -27,7 +27,8 @@ class AskedRun:
     ``session`` is where the question's queries of the store run. ``on_demand`` has the Spark session, or starts one. ``kept`` has rows of
     sources that are no longer there. Without ``keep_reasons`` nothing is written into the store.
     An answer has ``most_sources`` source rows at most, and a query in this process is ended after ``query_seconds``, where there is
-    such a bound. ``subqueries`` says what the rows of IN and EXISTS are to it.
+    such a bound. ``subqueries`` says what the rows of IN and EXISTS are to it, ``difference`` what the right side of a difference is, of
+    which rows alone are asked for where nobody says so.
     """
 
     store: Store
@@ -42,6 +43,7 @@ class AskedRun:
     keep_reasons: bool = True
     most_sources: int = field(default_factory=settings.source_limit)
     subqueries: Subqueries = "partners"
+    difference: Difference = "data"
     query_seconds: float | None = None
 
     @property

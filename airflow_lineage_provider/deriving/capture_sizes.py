@@ -9,6 +9,7 @@ from airflow_lineage_provider.capture.build import too_large
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.text import operator_text
 from airflow_lineage_provider.tracing.reserved import TAG
+from airflow_lineage_provider.tracing.row_sets import whole_side
 from airflow_lineage_provider.tracing.set_sizes import links_of, sets_of_rows, sizes_of
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.capture.csr import Numbers
     from airflow_lineage_provider.deriving.derivation import Derivation
     from airflow_lineage_provider.plan.segments import Segment
+    from airflow_lineage_provider.tracing.row_sets import LinkedRows
     from airflow_lineage_provider.tracing.set_sizes import Sizes
 
 PAIRS_AT_ONCE = 4_000_000
@@ -72,6 +74,15 @@ class Counting:
 
         return self._of_all(sets.num_rows, links)
 
+    def check_side(self, segment: int, target: pa.Table) -> None:
+        """The rows of the right side of a difference are no more than there may be pairs.
+
+        :raises IndexTooLarge: as `of_rows`.
+        """
+        own, run = self.made.recorded.plan.segments[segment], self.made.recorded.traced
+        self._room = self.building.most - self.building.edges
+        self._counted(own, whole_side(own, run.context), target, 1)
+
     def of_rows_above(self, segment: int) -> list[Sizes] | None:
         """How many rows stand behind each of `Building.rows_above`, where frames overlap so that these are fewer than all frames have: the
         frames of a group of running sums are all in the last one. None where they are not.
@@ -111,19 +122,21 @@ class Counting:
 
     def _sizes(self, segment: Segment, target: pa.Table, parts: int = 1) -> list[Sizes]:
         """The sizes of the sets that are not few, where these targets are one of so many ``parts``."""
+        sets = sets_of_rows(self.made.recorded.traced, segment, target, self.made.run.subqueries)
+        found = (self._counted(segment, linked, targets, parts) for linked, targets in sets)
+        return [one for one in found if one is not None]
+
+    def _counted(self, segment: Segment, linked: LinkedRows, targets: pa.Table, parts: int) -> Sizes | None:
+        """The sizes of the sets behind these targets; None where they are few."""
         run, most = self.made.recorded.traced, self.building.most
-        found, enough = [], min(_FEW, max(self._room, 0)) / parts
-        for linked, targets in sets_of_rows(run, segment, target, self.made.run.subqueries):
-            sizes = sizes_of(run, linked, targets, self.building.known_rows, enough, self.made.executor)
-            if sizes is None:
-                continue
-            found.append(sizes)
-            if not self.building.wants(linked.body.inputs):
-                continue
-            self._room -= sizes.total if sizes.told == "pairs" else 0
-            if self._room < 0 or (sizes.told != "at most" and int(sizes.rows.max()) > most):
-                raise too_large(most, _where(segment), sizes.total, "pairs" if sizes.told == "pairs" else "combinations")
-        return found
+        enough = min(_FEW, max(self._room, 0)) / parts
+        sizes = sizes_of(run, linked, targets, self.building.known_rows, enough, self.made.executor)
+        if sizes is None or not self.building.wants(linked.body.inputs):
+            return sizes
+        self._room -= sizes.total if sizes.told == "pairs" else 0
+        if self._room < 0 or (sizes.told != "at most" and int(sizes.rows.max()) > most):
+            raise too_large(most, _where(segment), sizes.total, "pairs" if sizes.told == "pairs" else "combinations")
+        return sizes
 
 
 def _where(segment: Segment) -> str:

@@ -57,12 +57,13 @@ _parts = KeptParts()
 
 
 def looked_up(run: AskedRun) -> LookedUpLineage | None:
-    """The captured lineage of a run; None where none was, or the rows of subqueries were something else to it than to the question.
+    """The captured lineage of a run; None where none was, or the rows of subqueries were something else to it than to the question, or it
+    does not know of right sides of differences what is asked.
 
     What it is asked raises `IndexReplaced` where the run's lineage was captured anew since its record was read (`Asking.lasting`).
     """
     index = run.record.captured
-    if index is None or index.problem or not index.is_of(run.subqueries, run.recorded.plan):
+    if index is None or index.problem or not index.is_of(run.subqueries, run.difference, run.recorded.plan):
         return None
 
     def fetch(number: int, wanted: Sequence[int]) -> Mapping[int, pa.Array]:

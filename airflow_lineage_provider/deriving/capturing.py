@@ -81,16 +81,20 @@ def _built(run: AskedRun, wanted: Capture, most: int, sets_alone: bool, with_run
     off = [leaf for leaf, one in (tables or {}).items() if one.is_off]
     leaves = None if tables is None else frozenset(tables) - {*off}
     room, leads_to = Room(settings.capture_memory()), _leads_to(run.recorded.plan)
-    building = Building(counts=_counts(run), most=most, wanted=leaves, leads_to=leads_to, room=room)
+    building = Building(
+        counts=_counts(run), most=most, wanted=leaves, leads_to=leads_to, room=room, difference=wanted.difference
+    )  # fmt: skip
     with derivation(replace(run, subqueries=wanted.subqueries), TRUE) as made:
-        while waiting or building.pending:
-            # The lowest number first: what stands behind its rows, or sets of them, has greater ones.
-            segment = min(waiting | building.pending)
+        while to_ask := waiting | building.pending | building.sides:
+            # The lowest number first: what stands behind its rows, sets of them, and its right side, has greater ones.
+            segment = min(to_ask)
             run.progress(f"capturing what stands behind segment {segment}")
             if segment in waiting:
                 engines |= set(_rows_captured(made, segment, building, found))
-            else:
+            elif segment in building.pending:
                 engines |= set(_sets_captured(made, segment, building, found))
+            else:
+                engines |= set(_side_captured(made, segment, building, found))
             waiting = (waiting if sets_alone else building.reached()) - building.begun
         if wanted.witnesses:
             run.progress("capturing which source rows together made each row")
@@ -146,6 +150,19 @@ def _sets_captured(made: Derivation, segment: int, building: Building, sets: Fou
         counting = Counting(made, building)
         sizes = counting.of_sets(segment, targets) if of == "sets" else None
         yield from _in_parts(counting, segment, of, targets, first, sizes, sets)
+
+
+def _side_captured(made: Derivation, segment: int, building: Building, sets: FoundSets) -> Iterator[str]:
+    """Find all rows of the right side of a difference, once for all rows that passed it; who was asked."""
+    import pyarrow as pa
+
+    building.begin_side(segment)
+    target = pa.table({TAG: pa.array([0], pa.int64()), "present": [True]})
+    Counting(made, building).check_side(segment, target)
+    found, queries = step(made.recorded.traced, segment, target, made.executor, "side", subqueries=made.run.subqueries)
+    building.add(segment, 0, found, "side")
+    sets.add(found, queries)
+    yield from (query.engine for query in queries)
 
 
 def _behind_rows_above(made: Derivation, segment: int, building: Building, sets: FoundSets, sizes: list[Sizes]) -> Iterator[str]:

@@ -26,7 +26,7 @@ _ROWS_AT_ONCE = 262_144
 
 @dataclass(frozen=True, eq=False)
 class DividedRows:
-    """The rows of source leaves of which not all is captured in one (`capture.build.Divided`): each is read once."""
+    """The rows of source leaves of which not all is captured in one (`capture.classes.Divided`): each is read once."""
 
     made: Derivation
     tables: Mapping[int, CaptureTable]

@@ -90,6 +90,7 @@ def derivation(
             follower=refusing or descents,
             captured=captured if rows.recorded is run.recorded else None,
             subqueries=run.subqueries,
+            difference=run.difference,
         )
         yield Derivation(run=run, rows=rows, spark=spark, lineage=lineage, executor=engines, read=engines.spark.read)
 

@@ -20,7 +20,7 @@ from airflow_lineage_provider.tracing.key_index import KeyIndex
 from airflow_lineage_provider.tracing.maps import Rows, RowSet
 from airflow_lineage_provider.tracing.numbers import in_order
 from airflow_lineage_provider.tracing.reserved import TAG, asked_table
-from airflow_lineage_provider.words import Subqueries
+from airflow_lineage_provider.words import Difference, Subqueries
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,13 +50,14 @@ class Descent:
         leaves: AbstractSet[int],
         numbered: int | None = None,
         subqueries: Subqueries = "partners",
+        difference: Difference = "data",
     ) -> Descent:
         """From these leaves upward; the rows of segment ``numbered`` are to have their numbers. ``known`` as `readings` takes it.
 
         :raises UnsupportedOperator, TracingError: an operator does not tell what it makes of which row, or the run did not store it.
         """
         sources = {leaf: one.identity for leaf, one in recorded.sources.items()}
-        plan = forward(recorded.plan, sources, known.keys(), Tags(leaves), subqueries)
+        plan = forward(recorded.plan, sources, known.keys(), Tags(leaves), subqueries, difference)
         return Descent(plan=plan, readings=readings(plan, known, numbered))
 
     def following(self, spark: SparkTracing, known: Mapping[int, MaterializedSegment | None], stack: ExitStack) -> Following:
@@ -111,7 +112,8 @@ class Descents:
         known = self.rows.recorded.materialized
         # What was added since is not read.
         stale = harmed(self.run.recorded.sources.values(), self.spark)
-        made = Descent.of(self.run.recorded, known, frozenset(rows.of.numbers), number, self.run.subqueries)
+        leaves, asked = frozenset(rows.of.numbers), self.run
+        made = Descent.of(asked.recorded, known, leaves, number, asked.subqueries, asked.difference)
         keys, tags = _by_key(rows)
         with ExitStack() as stack:
             following = made.following(spark, known, stack)

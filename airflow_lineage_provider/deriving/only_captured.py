@@ -45,10 +45,12 @@ class OnlyCaptured:
             what = "was not captured: Run.capture(), or `airflow-lineage capture`, captures it"
         elif found.problem:
             what = f"was to be captured, and was not: {found.problem}"
-        elif record.captured is not None and not record.captured.is_of(self.asked.subqueries, recorded.plan):
+        elif record.captured is not None and not record.captured.is_of(self.asked.subqueries, self.asked.difference, recorded.plan):
+            is_other = not record.captured.is_of(self.asked.subqueries, "data", recorded.plan)
+            option = "subqueries" if is_other else "difference"
             what = (
-                f"was captured with subqueries={record.captured.subqueries!r}, and is asked about with {self.asked.subqueries!r}: "
-                "Run.capture(subqueries=…) captures that in its place"
+                f"was captured with {option}={getattr(record.captured, option)!r}, and is asked about with "
+                f"{getattr(self.asked, option)!r}: Run.capture({option}=…) captures that in its place"
             )
         else:
             what = "; ".join(_left_out(found)) or "was not captured as far as this question goes: Run.capture() captures all"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.operators.options import check_when_read, check_when_run
 from airflow_lineage_provider.operators.recorded_run import RecordedRunOperator
-from airflow_lineage_provider.words import CaptureDirection, Subqueries
+from airflow_lineage_provider.words import CaptureDirection, Difference, Subqueries
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,6 +36,8 @@ class CaptureLineageOperator(RecordedRunOperator):
         captured is traced when it is asked for. (templated)
     :param subqueries: what the rows of subqueries (IN, EXISTS) are, as of `DeriveAugmentedLineageOperator`: questions that say something
         else are traced. (templated)
+    :param difference: what is kept of the right sides of differences, as of `Run.capture`: ``control``, in which rows they have a say;
+        ``rows``, all their rows, too; ``data``, nothing. (templated)
     :param witnesses: whether to keep as well which source rows together made each row (`Run.witnesses`).
     :param secret_params: secret parameters of the run, given again; Airflow masks them. (templated)
     :param store_conn_id: Airflow connection to the results store's PostgreSQL. (templated)
@@ -43,15 +45,15 @@ class CaptureLineageOperator(RecordedRunOperator):
     :param conn_id: Airflow connection to Spark; ``local[*]`` by default. (templated)
     :param config_kwargs: Spark configuration over that of the connection. (templated)
     :raises ValueError: (when made, and for templates when the task starts) neither ``lineage_run_id`` nor ``pipeline`` is given, one of
-        them is empty, or the direction, or what the rows of subqueries are, is not known.
+        them is empty, or the direction, what the rows of subqueries are, or what is kept of differences, is not known.
     :raises RunNotFound: there is no such run, or the template that names it rendered to nothing.
     :raises InvalidCapture: the run has not read one of the tables.
     :raises SourceUnavailable: a source has vanished, or is no longer what the run read.
     :raises LineageError: any other failure (see `airflow_lineage_provider.errors`).
     """
 
-    template_fields: Sequence[str] = ("direction", "tables", "subqueries", *RecordedRunOperator.template_fields)
-    templated_options = frozenset({"direction", "subqueries"})
+    template_fields: Sequence[str] = ("direction", "tables", "subqueries", "difference", *RecordedRunOperator.template_fields)
+    templated_options = frozenset({"direction", "subqueries", "difference"})
     ui_color = "#e4ecf3"
 
     def __init__(
@@ -60,6 +62,7 @@ class CaptureLineageOperator(RecordedRunOperator):
         direction: CaptureDirection = "both",
         tables: Tables | None = None,
         subqueries: Subqueries = "partners",
+        difference: Difference = "control",
         witnesses: bool = False,
         **kwargs: Any,
     ) -> None:
@@ -67,12 +70,14 @@ class CaptureLineageOperator(RecordedRunOperator):
         self.direction = direction
         self.tables = tables
         self.subqueries = subqueries
+        self.difference = difference
         self.witnesses = witnesses
-        check_when_read(self.task_id, {"direction": direction, "subqueries": subqueries, "witnesses": witnesses}, self.templated_options)
+        given = {"direction": direction, "subqueries": subqueries, "difference": difference, "witnesses": witnesses}
+        check_when_read(self.task_id, given, self.templated_options)
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Capture, and give the XCom result."""
-        check_when_run(self.task_id, {"direction": self.direction, "subqueries": self.subqueries})
+        check_when_run(self.task_id, {"direction": self.direction, "subqueries": self.subqueries, "difference": self.difference})
         return self._answered(self.asked(self._captured))
 
     def _captured(self, lineage: Lineage) -> dict[str, Any]:
@@ -82,6 +87,7 @@ class CaptureLineageOperator(RecordedRunOperator):
             self.direction,
             tables=self.tables,
             subqueries=self.subqueries,
+            difference=self.difference,
             witnesses=self.witnesses,
             params=self.secret_params,
             progress=self.log.info,

@@ -77,6 +77,11 @@ class SegmentedPlan:
         """Whether rows of the result can go back to partners that let them pass (IN, EXISTS)."""
         return any(self.segments[number].has_partners for number in self.traceable)
 
+    @property
+    def has_controls(self) -> bool:
+        """Whether the right side of a difference, or of an existence test, can have a say in rows of the result as a whole."""
+        return any(self.segments[number].kind in ("d", "existence") for number in self.traceable)
+
     @cached_property
     def traceable(self) -> frozenset[int]:
         """The segments that rows of the result can go back to: all but the domains, and what only they read."""

@@ -18,6 +18,7 @@ from airflow_lineage_provider.typed_json import read, written
 from airflow_lineage_provider.words import (
     CaptureDirection,
     CaptureMode,
+    Difference,
     OnStoreFailure,
     OnUnsupported,
     Reasons,
@@ -66,6 +67,7 @@ class SubmittedJob:
     capture_subqueries: Subqueries = "partners"
     capture_witnesses: bool = False
     capture_mode: CaptureMode = "defer"
+    capture_difference: Difference = "control"
     sketches: SketchesWhen = "off"
     sketch_on: Mapping[str, SentSketchOn] = field(default_factory=dict)
     verify_sketches: bool = False
@@ -86,6 +88,7 @@ class SubmittedJob:
             subqueries=self.capture_subqueries,
             witnesses=self.capture_witnesses,
             mode=self.capture_mode,
+            difference=self.capture_difference,
         )
 
 

@@ -10,7 +10,7 @@ from airflow_lineage_provider.tracing.looked_up import LookedUp
 from airflow_lineage_provider.tracing.maps import LineageMap, Rows, RowSet
 from airflow_lineage_provider.tracing.python_guarantees import opaque
 from airflow_lineage_provider.tracing.trace import INDEX, Captured, Executor, Trace, TracedRun, trace
-from airflow_lineage_provider.words import Subqueries
+from airflow_lineage_provider.words import Difference, Subqueries
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,24 +25,32 @@ class Follower(Protocol):
 class CapturedLineage(Captured, Protocol):
     """Lineage that was captured, in both directions or in one."""
 
-    def descendants(self, rows: Rows, output: RowSet) -> tuple[pa.Table, str] | None:
-        """Tag and number of the segment's rows that descend from rows of a source, and what they were looked up in; None: not captured."""
+    def descendants(self, rows: Rows, output: RowSet, *, differences: bool = False) -> tuple[pa.Table, str] | None:
+        """Tag and number of the segment's rows that descend from rows of a source, and what they were looked up in; None: not captured.
+        ``differences``: through the right sides of differences, too."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LazyLineage:
-    """The lineage of a run (`maps.RunLineage`). What was traced for some rows is known while they are asked about."""
+    """The lineage of a run (`maps.RunLineage`). What was traced for some rows is known while they are asked about. ``difference`` says
+    what the right side of one is to the maps: ``rows``, all its rows, else nothing."""
 
     run: TracedRun
     executor: Executor
     follower: Follower
     captured: CapturedLineage | None = None
     subqueries: Subqueries = "partners"
+    difference: Difference = "data"
     _known: dict[tuple[int, bool, frozenset[int] | None], tuple[Rows, Trace]] = field(default_factory=dict, init=False, repr=False)
     _looked_up: LookedUp = field(default_factory=LookedUp, init=False, repr=False)
 
     def between(self, output: RowSet, input: RowSet) -> LineageMap:
         return LazyMap(lineage=self, output=output, input=input)
+
+    @property
+    def goes_into_sides(self) -> bool:
+        """Whether rows of the right sides of differences stand behind the rows that passed them."""
+        return self.difference == "rows" and self.run.plan.has_controls
 
     def anew(self) -> LazyLineage:
         """The same lineage, of which nothing is known yet: what is known of many rows is large."""
@@ -52,6 +60,7 @@ class LazyLineage:
         # What was captured without some sources can be looked up where these are not wanted; else one trace is good for all inputs.
         some = wanted is not None and wanted.kind == "source" and self.captured is not None and self.captured.pruned
         leaves = frozenset(wanted.numbers) if wanted is not None and some else None
+        differences = differences and self.run.plan.has_controls
         # By their id: the rows are kept beside the answer, so that no others come to have it.
         asked = (id(rows), differences, leaves)
         if asked not in self._known:
@@ -80,11 +89,11 @@ class LazyMap:
         return weakest(*(known.get(number) for number in self.input.numbers))
 
     def backward(self, rows: Rows) -> Rows:
-        return self.lineage.behind(rows, wanted=self.input).rows(self.input)
+        return self.lineage.behind(rows, differences=self.lineage.goes_into_sides, wanted=self.input).rows(self.input)
 
     def forward(self, rows: Rows) -> Rows:
-        captured = self.lineage.captured
-        if captured is None or (found := captured.descendants(rows, self.output)) is None:
+        captured, sides = self.lineage.captured, self.lineage.goes_into_sides
+        if captured is None or (found := captured.descendants(rows, self.output, differences=sides)) is None:
             return self.lineage.follower.follow(rows, self.output)
         keys, name = found
         return Rows(of=self.output, keys=keys, guarantee=self.guarantee, engine=INDEX + name)

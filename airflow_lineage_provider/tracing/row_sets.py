@@ -114,11 +114,11 @@ def linked_rows(segment: Segment, context: Context, stored: MaterializedSegment 
 
 
 def whole_side(segment: Segment, context: Context) -> LinkedRows:
-    """All rows of the right side of a difference (or of a semi-join, an existence join), for every target: ``T₂`` of ``TQ(T₁, T₂)``. The
-    target is that of `link_queries`."""
+    """All rows of the right side of a difference (or of a semi-join, an existence join), for every target: ``T₂`` of ``TQ(T₁, T₂)``. A
+    target is a tag and a constant: nothing of it is read."""
     assert isinstance(segment.plan, o.Join)
     body = annotate(segment.plan.right, context)
-    leaf, _ = _target(body.plan, link_attributes(segment.plan))
+    leaf, _ = _target(body.plan, ())
     return LinkedRows(body=body, read=(), leaf=leaf, condition=None)
 
 

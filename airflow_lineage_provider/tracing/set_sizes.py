@@ -59,7 +59,7 @@ def sets_of_rows(run: TracedRun, segment: Segment, target: pa.Table, subqueries:
     """The sets of rows that `trace.step` looks for by the targets of a segment's link, each with the targets that go back to it."""
     if subqueries == "partners" or not segment.has_partners:
         return [(one, target) for one in linked_rows(segment, run.context, run.materialized.get(segment.number), target)]
-    return [(whole_side(segment, run.context), passed(segment, target))] if subqueries == "rows" else []
+    return [(whole_side(segment, run.context), passed(segment, target).select([0, 1]))] if subqueries == "rows" else []
 
 
 def sizes_of(run: TracedRun, linked: LinkedRows, target: pa.Table, known: KnownRows, enough: float, executor: Executor) -> Sizes | None:

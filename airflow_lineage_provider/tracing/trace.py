@@ -39,8 +39,9 @@ INDEX = "index: "
 """What the name of the engine begins with where captured lineage has answered; what follows is how it is written."""
 COLLECTED = "spark, while the run was made"
 """The name of the engine where rows were collected with the values of their groups."""
-StepOf = OneOf["rows", "sets", "groups"]
-"""What a step is asked about: rows of a stored segment, sets of rows by what they are found by, or groups that a run made apart."""
+StepOf = OneOf["rows", "sets", "groups", "side"]
+"""What a step is asked about: rows of a stored segment, sets of rows by what they are found by, groups that a run made apart, or the right
+side of a difference (or of an existence join) as a whole."""
 
 
 class Executor(Protocol):
@@ -75,9 +76,12 @@ class Captured(Protocol):
     def pruned(self) -> frozenset[int]:
         """The source leaves that were not captured."""
 
-    def step(self, segment: int, target: pa.Table, wanted: frozenset[int] | None = None) -> tuple[Step, str] | None:
+    def step(
+        self, segment: int, target: pa.Table, wanted: frozenset[int] | None = None, *, differences: bool = False
+    ) -> tuple[Step, str] | None:
         """What stands behind rows of a segment, and what it was looked up in; None where that was not captured. Of other source leaves than
-        those that are ``wanted`` something may be missing (None: all are)."""
+        those that are ``wanted`` something may be missing (None: all are). ``differences``: with all rows of the right sides of those that
+        they passed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,14 +171,14 @@ def trace(
 
     What stored rows hold is looked up where ``known`` has it not, and what stands behind them where ``captured`` does not say it. Segments
     are taken in the order of their numbers: all targets of a segment are known when its turn comes, and each segment's tracing query is
-    run once (proposition 3). The right sides of differences are gone into only when asked; what was captured goes into none. What was
-    captured is of the same ``subqueries``. Where only some source leaves are ``wanted``, the trace may lack rows of others.
+    run once (proposition 3). The right sides of differences are gone into only when asked. What was captured is of the same ``subqueries``.
+    Where only some source leaves are ``wanted``, the trace may lack rows of others.
     """
     found, known = Trace(run=run), known or LookedUp()
     found.segments[start] = target
     for segment in run.plan.segments[start:]:
         asked = segment.number in found.segments and found.segments[segment.number].num_rows
-        if asked and (enumerate_differences or not _looked_up(segment, found, captured, wanted)):
+        if asked and not _looked_up(segment, found, captured, wanted, enumerate_differences):
             trace_rows(run, segment, found, executor, known)
         if segment.number in found.links and found.links[segment.number].num_rows:
             link = found.links[segment.number]
@@ -195,13 +199,15 @@ def step(
     """What stands behind rows of a stored segment, as `trace` finds it, down to the next stored segments and sources, and to sets of rows
     of further segments, which are steps of their own: where many rows have a set in common, it is gone into once.
 
-    ``target`` has a tag and a number for each row; ``of`` sets those of `Step.links`, of groups those of `Step.groups`. What was
-    ``collected`` while the run was made is not looked for.
+    ``target`` has a tag and a number for each row; ``of`` sets those of `Step.links`, of groups those of `Step.groups`, and of a side that
+    everything goes back to it has one row: a tag, and a constant. What was ``collected`` while the run was made is not looked for.
 
     :raises CollectedLost: it is not of these rows, or cannot be had any more.
     """
     found, segment = Trace(run=run), run.plan.segments[start]
-    if of == "sets":
+    if of == "side":
+        found.sets[start] = _whole_side(run, segment, target, found, executor)
+    elif of == "sets":
         found.links[start] = target
     else:
         found.segments[start] = target
@@ -246,10 +252,10 @@ def _no_rows(identity: SourceIdentity) -> pa.Table:
     return pa.schema([(TAG, pa.int64()), *((f"key_{i}", one) for i, one in enumerate(types))]).empty_table()
 
 
-def _looked_up(segment: Segment, found: Trace, captured: Captured | None, wanted: frozenset[int] | None) -> bool:
+def _looked_up(segment: Segment, found: Trace, captured: Captured | None, wanted: frozenset[int] | None, differences: bool) -> bool:
     """Whether it was captured what stands behind rows of a segment: then it is known now."""
     started = time.perf_counter()
-    looked_up = captured and captured.step(segment.number, found.segments[segment.number], wanted)
+    looked_up = captured and captured.step(segment.number, found.segments[segment.number], wanted, differences=differences)
     if not looked_up:
         return False
     one, name = looked_up
@@ -333,13 +339,17 @@ def _trace_link(
     asked = [whole] if enumerate_differences else []
     asked += [passed(segment, target)] if subqueries == "rows" and segment.has_partners else []
     for targets in (one for one in asked if one.num_rows):
-        query = whole_side(segment, run.context).query
-        if leads_on(query):
-            _record(segment, query, targets, found, executor)
+        _whole_side(run, segment, targets.select([0, 1]), found, executor)
 
 
-def _record(segment: Segment, query: Annotated, target: pa.Table, found: Trace, executor: Executor) -> None:
-    _add_inputs(segment, query, _execute(segment, query.plan, target, found, executor), found)
+def _whole_side(run: TracedRun, segment: Segment, target: pa.Table, found: Trace, executor: Executor) -> int:
+    """All rows of the right side; how many were found."""
+    query = whole_side(segment, run.context).query
+    if not leads_on(query):
+        return 0
+    rows = _execute(segment, query.plan, target, found, executor)
+    _add_inputs(segment, query, rows, found)
+    return int(rows.num_rows)
 
 
 def _add_inputs(segment: Segment, query: Annotated, rows: pa.Table, found: Trace) -> None:

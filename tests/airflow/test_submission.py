@@ -88,7 +88,7 @@ def test_a_job_is_read_as_it_was_written(tmp_path: Path) -> None:
         keys={"loans": ("id", "month")}, on_store_failure="keep_result", on_unsupported="incomplete", append_key="k",
         capture_direction="forward", capture_tables=("loans",),
         capture_of={"loans": CaptureTable(where="debt > 0", partition_by=("occ",)), "clients": CaptureTable(granularity=())},
-        capture_subqueries="rows",
+        capture_subqueries="rows", capture_difference="rows",
         capture_mode="inject", sketches="auto", verify_sketches=True, witness=True,
         sketch_on=sent({"loans": "id", "rates": SketchOn(column="day", cuts=CUTS, fragments=7), "sales": SALES}),
         settings={"AIRFLOW_LINEAGE_HIDE": "x"}, context={"map_index": -1},

@@ -25,6 +25,7 @@ from airflow_lineage_provider.errors import IndexTooLarge
 from airflow_lineage_provider.tracing.maps import Rows, RowSet
 from airflow_lineage_provider.tracing.reserved import TAG
 from airflow_lineage_provider.tracing.trace import Step
+from airflow_lineage_provider.words import Difference
 from tests.in_turn import QUICK
 
 KEYS = [1.5, None, math.nan, 0.0, -0.0, 7.0]
@@ -78,6 +79,7 @@ class _Lineage:
         self.rows, self.inner, self.direct = some(len(KEYS), rows, most), some(len(KEYS), 4, 2), some(results, rows, 1)
         self.of_groups, self.group_rows = some(5, len(KEYS), 2), some(5, rows, most)
         self.control = {0, 3}  # sets whose rows passed a test by nothing being there
+        self.side, self.inner_side = {1, 2, 40}, {7, 8}  # rows of the leaf that the test has on its right side, and a test below it has
 
     def sources(self, result: int) -> set[int]:
         """By hand: the rows of the leaf behind a result."""
@@ -88,10 +90,15 @@ class _Lineage:
     def all_sets(self, result: int) -> set[int]:
         return self.sets[result].union(*(self.of_groups[one] for one in self.groups[result]))
 
-    def built(self, direction: Any = "both") -> BuiltIndex:
+    def with_sides(self, result: int) -> set[int]:
+        """All of a result that passed, with all rows of the right sides."""
+        passed = bool(self.all_sets(result) & self.control)
+        return self.sources(result) | (self.side | self.inner_side if passed else set())
+
+    def built(self, direction: Any = "both", difference: Difference = "control") -> BuiltIndex:
         many: dict[RowSetKey, int] = {("segment", 0): self.results, ("segment", 4): 4, ("source", 3): 50}
         counts: dict[RowSetKey, Counts] = {key: ("numbered", [(0, rows)]) for key, rows in many.items() if self.counted}
-        building = Building(counts=counts, most=100_000)
+        building = Building(counts=counts, most=100_000, difference=difference)
         building.begin(0, pa.table({"key_0": np.arange(self.results) * self.times}))
         half = self.results // 2
         for first, stop in ((0, half), (half, self.results)):  # in parts, as many rows are asked about
@@ -107,6 +114,7 @@ class _Lineage:
         assert building.pending <= {1, 2}
         self._begin_groups(building)
         self._begin_sets(building)
+        self._begin_sides(building)
         building.begin(4, pa.table({"key_0": np.arange(4)}))
         building.add(4, 0, Step(sources={3: _table([], pa.int64())}, segments={}, controls={}, met=()))
         return building.indexes(direction, datetime.now(UTC), 0.5, "")
@@ -132,6 +140,23 @@ class _Lineage:
             )
             controls = {9: tuple(tag for tag, number in enumerate(sets) if number in self.control)}
             building.add(2, first, Step(sources={3: rows}, segments={4: inner}, controls=controls, met=(9,)), of)
+
+    def _begin_sides(self, building: Building) -> None:
+        """Of the side one row is found in the leaf, and the others by way of a set, which passed a test of its own."""
+        if 9 not in building.sides:
+            return
+        building.begin_side(9)
+        (some, *others) = sorted(self.side)
+        rows = _table([(0, some)], pa.int64())
+        building.add(9, 0, Step(sources={3: rows}, segments={}, controls={}, met=(9, 10), links={10: _link([(0, 2)])}), "side")
+        ((_, first, _),) = building.begin_sets(10)
+        rows = _table([(0, one) for one in others], pa.int64())
+        building.add(10, first, Step(sources={3: rows}, segments={}, controls={11: (0,)}), "sets")
+        assert building.sides == {11}
+        building.begin_side(11)
+        rows = _table([(0, one) for one in sorted(self.inner_side)], pa.int64())
+        building.add(11, 0, Step(sources={3: rows}, segments={}, controls={}, met=(11, 12)), "side")
+        assert building.sides == building.pending == set()
 
 
 def _asked(built: BuiltIndex) -> LookedUpLineage:
@@ -167,6 +192,40 @@ def test_they_answer_as_by_hand(seed: int, results: int, most: int, direction: A
     expected = sorted((row, one * made.times) for one in range(results) for row in made.sources(one))
     known = lineage.space("source", 3).rids(rows.keys.drop_columns([TAG]))
     assert _pairs(down[0]) == [pair for pair in expected if known[pair[0]] >= 0] == expected
+
+
+@pytest.mark.parametrize("direction", ["both", "backward", "forward"])
+@pytest.mark.parametrize("seed", range(2))
+def test_right_sides_are_behind_rows_where_that_is_asked(seed: int, direction: Any) -> None:
+    made = _Lineage(seed, 40, 50, 3)
+    lineage = _asked(made.built(direction, "rows"))
+    asked = pa.table({TAG: [*range(40)], "key_0": [one * made.times for one in range(40)]})
+    keys = Rows(of=RowSet("source", (3,)), keys=_table([(at, at) for at in range(50)], pa.int64()))
+    passed = [one for one in range(40) if made.all_sets(one) & made.control]
+    assert 0 < len(passed) < 40
+    for differences, behind, met, controls in (
+        (False, made.sources, (1, 2, 9), {9: tuple(passed)}),
+        (True, made.with_sides, (1, 2, 9, 10, 11, 12), {9: tuple(passed), 11: tuple(passed)}),
+    ):
+        found, down = (
+            lineage.step(0, asked, differences=differences),
+            lineage.descendants(keys, RowSet("segment", (0,)), differences=differences),
+        )
+        assert found is not None
+        assert down is not None
+        expected = [(one, row) for one in range(40) for row in sorted(behind(one))]
+        assert _pairs(found[0].sources.get(3)) == expected
+        assert (found[0].met, dict(found[0].controls)) == (met, controls)
+        assert _pairs(down[0]) == sorted((row, one * made.times) for one, row in expected)
+    if direction != "forward":
+        # Whatever passed, a side's rows are there once.
+        assert sum(one.edges for one in lineage.index.maps if one.of == "control" and one.direction == "backward") < 10
+    for kept in ("control", "data"):
+        known = _asked(made.built(direction, kept))
+        assert known.step(0, asked, differences=True) is known.descendants(keys, RowSet("segment", (0,)), differences=True) is None
+        plain = known.step(0, asked)
+        assert plain is not None
+        assert dict(plain[0].controls) == ({9: tuple(passed)} if kept == "control" else {})
 
 
 def test_a_set_that_all_rows_have_in_common_has_its_rows_once() -> None:

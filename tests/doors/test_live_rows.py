@@ -24,7 +24,7 @@ COLUMNS = st.sampled_from(["id", "name", "score", "n", "door_rows"])
 CELLS = st.dictionaries(st.one_of(COLUMNS, texts), anything, max_size=2)
 TARGETS = st.one_of(predicates, CELLS, st.lists(CELLS, max_size=2), anything)
 TABLES = st.one_of(st.just("door_rows"), texts, anything)
-OPTIONS = ("at", "max_rows", "lazy", "subqueries", "params", "across", "save", "context")
+OPTIONS = ("at", "max_rows", "lazy", "subqueries", "difference", "params", "across", "save", "context")
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +110,7 @@ def wanted(parts: dict[str, Any]) -> CaptureTable:
     return CaptureTable(**parts)
 
 
-@fuzzed(share=SHARE, parts=PARTS, given=options(("direction", "tables", "subqueries", "witnesses", "params")))
+@fuzzed(share=SHARE, parts=PARTS, given=options(("direction", "tables", "subqueries", "difference", "witnesses", "params")))
 def test_capture(run: Run, parts: dict[str, Any], given: dict[str, Any]) -> None:
     def tables() -> dict[str, Any]:
         return {"tables": {"door_rows": wanted(parts)}, "progress": False}

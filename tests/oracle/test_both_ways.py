@@ -38,7 +38,7 @@ from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.tracing.key_index import key_tuples
 from airflow_lineage_provider.tracing.maps import RESULT, LineageMap, Rows, RowSet, numbered_rows, tagged_rows
 from airflow_lineage_provider.tracing.reserved import TAG
-from airflow_lineage_provider.words import Subqueries
+from airflow_lineage_provider.words import Difference, Subqueries
 from tests.oracle import evaluate, udfs
 from tests.oracle import query as q
 from tests.oracle.case_views import views
@@ -100,6 +100,7 @@ def _check_case(case: Case, lineage: Lineage, spark: SparkSession) -> None:
                 _check_captured(case, lineage.get_run(run.id), expected)
                 if len(expected) <= MOST_BY_VALUE:
                     _check_by_value(case, lineage.get_run(run.id), expected)
+            _check_sides(case, lineage.get_run(run.id), expected)
             _check_witnesses(case, lineage.get_run(run.id), expected)
             if run.plan.plan.has_subqueries:
                 with data_lineage():
@@ -272,25 +273,43 @@ def _pairs(found: LineageRows) -> list[tuple[int, int]]:
     return list(zip(found.links.column("asked").to_pylist(), found.links.column("row").to_pylist(), strict=True))
 
 
+def _check_sides(case: Case, run: Run, expected: list[Row]) -> None:
+    """With all rows of right sides behind what passed them, both ways are one, traced and captured, with nothing less than without."""
+    read = [name for name in tables_of(run.plan) if case.tables[_base(case, name)].rows]
+    if not expected or not read or not run.plan.plan.has_controls:
+        return
+    run.forget_captured()
+    traced = _check_maps(run, read, "partners", "rows")
+    assert _check_maps(run, read, "partners") <= traced
+    if 0 in run.plan.materialized:
+        run.capture(difference="rows")
+        assert _check_maps(run, read, "partners", "rows") == traced
+        _check_captured(case, run, expected)
+
+
 # --- one relation ------------------------------------------------------------------------------------------------------
 
 
-def _check_maps(run: Run, read: Iterable[str], subqueries: Subqueries) -> None:
-    """r stands behind o, asked backward, exactly where o descends from r, asked forward: for the result, and for a stored segment."""
-    store = run._lineage.store
+def _check_maps(run: Run, read: Iterable[str], subqueries: Subqueries, difference: Difference = "control") -> set[tuple[str, int, Any]]:
+    """r stands behind o, asked backward, exactly where o descends from r, asked forward: for the result, and for a stored segment.
+
+    Those of the result, with the table, are given back.
+    """
+    store, pairs = run._lineage.store, set[tuple[str, int, Any]]()
     with ExitStack() as stack:
         known = KnownRuns(store, stack.enter_context(store.session()))
-        asked = replace(run._asking.asked(lambda _: None, Secrets(), known), subqueries=subqueries)
+        asked = replace(run._asking.asked(lambda _: None, Secrets(), known), subqueries=subqueries, difference=difference)
         made = stack.enter_context(derivation(asked, TRUE))
         result = numbered_rows(RESULT, chosen_target(asked, "true", None, MOST_TARGETS).numbers(made.rows))
         for name in read:
             table = row_set_of(tables_of(run.plan)[name])
             sources = _source_rows(made, name, table)
-            _check_inverse(made.lineage.between(RESULT, table), result, sources)
+            pairs |= {(name, *one) for one in _check_inverse(made.lineage.between(RESULT, table), result, sources)}
             for number in made.recorded.materialized.keys() & made.recorded.plan.traceable - {0}:
                 reached = made.lineage.between(RESULT, RowSet("segment", (number,))).backward(result)
                 own = numbered_rows(reached.of, sorted(reached.each_once().column(0).to_pylist()))
                 _check_inverse(made.lineage.between(own.of, table), own, sources)
+    return pairs
 
 
 def _source_rows(made: Derivation, name: str, table: RowSet) -> Rows:
@@ -299,9 +318,10 @@ def _source_rows(made: Derivation, name: str, table: RowSet) -> Rows:
     return tagged_rows(table, found.select([column for column in found.column_names if column.startswith("key_")]))
 
 
-def _check_inverse(one: LineageMap, outputs: Rows, inputs: Rows) -> None:
+def _check_inverse(one: LineageMap, outputs: Rows, inputs: Rows) -> set[Pair]:
     numbers = dict(zip(outputs.keys.column(0).to_pylist(), outputs.keys.column(1).to_pylist(), strict=True))
     keys = {key[0]: key[1:] for key in key_tuples(inputs.keys)}
     backward: set[Pair] = {(numbers[tag], tuple(key)) for tag, *key in key_tuples(one.backward(outputs).keys)}
     forward: set[Pair] = {(number, keys[tag]) for tag, number in key_tuples(one.forward(inputs).keys) if number in numbers.values()}
     assert backward == forward, f"only backward {backward - forward}, only forward {forward - backward}"
+    return backward

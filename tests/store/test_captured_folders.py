@@ -47,7 +47,7 @@ def built(pairs: set[tuple[int, int]] = EDGES, most: int = 0) -> BuiltIndex:
         writer.add_space(side, counted(*counts), counts)  # type: ignore[arg-type]
     writer.add_map(("segment", 0), ("source", 1), "backward", edges, OTHERS)
     writer.add_map(("segment", 0), ("source", 1), "forward", edges.inverse(OTHERS), ROWS)
-    return writer.recorded(datetime.now(UTC), 0.5, "test", {0: set()}, {})
+    return writer.recorded(datetime.now(UTC), 0.5, "test", {("segment", 0): set()}, {})
 
 
 def asked(store: Store, run: str, index: RecordedIndex) -> set[tuple[int, int]]:
@@ -58,6 +58,7 @@ def asked(store: Store, run: str, index: RecordedIndex) -> set[tuple[int, int]]:
             record=SimpleNamespace(id=run, captured=index),
             session=session,
             subqueries="partners",
+            difference="data",
             recorded=SimpleNamespace(plan=None),
             on_demand=SparkOnDemand(),
         )

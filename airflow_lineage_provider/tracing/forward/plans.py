@@ -10,7 +10,8 @@ join                   from what both partners do; an unmatched row of an outer 
 union                  as in its branch
 aggregation, distinct  a row in a group lives on as the group; a domain has no part in it
 semi-join, existence   the left row, and every right row for which the condition is true with it; on request none, or all
-difference             the left row; the right side has no descendants: it only says what to take away
+difference             the left row; the right side has no descendants: it only says what to take away. On request, and of an existence
+                       join whose flag is false: all rows of the right side
 window                 the row itself, and the rows of its frames
 function operator      as its input row
 =====================  ========================================================================================================
@@ -39,6 +40,7 @@ from airflow_lineage_provider.plan.expressions import (
     Expression,
     Literal,
     Named,
+    disjunction,
 )
 from airflow_lineage_provider.plan.lineage_keys import InputIdentity, SourceIdentity
 from airflow_lineage_provider.plan.numbering import NumberedOperator, OperatorNumber
@@ -50,7 +52,7 @@ from airflow_lineage_provider.tracing.annotate import domain_identity, group_key
 from airflow_lineage_provider.tracing.forward.algebra import Algebra
 from airflow_lineage_provider.tracing.frames import frames
 from airflow_lineage_provider.tracing.reserved import row_number
-from airflow_lineage_provider.words import Subqueries
+from airflow_lineage_provider.words import Difference, Subqueries
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,12 +115,13 @@ def forward(
     stored: AbstractSet[int],
     algebra: Algebra,
     subqueries: Subqueries = "partners",
+    difference: Difference = "data",
 ) -> ForwardPlan:
     """The plan's segments with what the algebra carries. ``stored`` are the segments whose rows are (or can be made) known by number.
 
     :raises UnsupportedOperator: what an operator makes of a row cannot be followed.
     """
-    rewriter = _Rewriter(plan, sources, stored, algebra, subqueries)
+    rewriter = _Rewriter(plan, sources, stored, algebra, subqueries, difference)
     for segment in reversed(plan.segments):
         rewriter.segments[segment.number] = rewriter.segment(segment)
     return ForwardPlan(plan=plan, segments=rewriter.segments, made=rewriter.made)
@@ -168,8 +171,10 @@ class _Rewriter:
         stored: AbstractSet[int],
         algebra: Algebra,
         subqueries: Subqueries,
+        difference: Difference,
     ) -> None:
         self.subqueries = subqueries
+        self.goes_into_sides = difference == "rows"
         self.sources = sources
         self.stored = stored
         self.algebra = algebra
@@ -286,7 +291,8 @@ class _Rewriter:
     def _join(self, node: o.Join, left: Forward, right: Forward) -> Forward:
         joined = replace(node, left=left.plan, right=right.plan)
         if node.is_difference:
-            return replace(left, plan=joined)
+            made = replace(left, plan=joined)
+            return self._with_partners(node, made, right, None) if self.goes_into_sides else made
         if node.kind in ("left_semi", "existence"):
             return self._semi_join(node, left, right)
         made = Forward(
@@ -302,13 +308,25 @@ class _Rewriter:
 
     def _semi_join(self, node: o.Join, left: Forward, right: Forward) -> Forward:
         made = replace(left, plan=replace(node, left=left.plan, right=right.plan))
-        if right.tags is None or self.subqueries == "data":
+        if node.exists is None or not self.goes_into_sides:
+            if self.subqueries == "data":
+                return made
+            # Of all rows of a subquery a row descends that it let pass, or whose flag it set.
+            return self._with_partners(node, made, right, node.condition if self.subqueries == "partners" else node.exists)
+        # And of all a row whose flag is false.
+        absent = Call(function="not", arguments=(node.exists,), type="boolean")
+        if self.subqueries == "rows" or (self.subqueries == "partners" and node.condition is None):
+            return self._with_partners(node, made, right, None)
+        partner = () if self.subqueries == "data" or node.condition is None else (node.condition,)
+        return self._with_partners(node, made, right, disjunction((absent, *partner)))
+
+    def _with_partners(self, node: o.Join, made: Forward, right: Forward, condition: Expression | None) -> Forward:
+        """Rows of a left side that descend, too, from the right rows that make a condition true."""
+        if right.tags is None:
             return made
-        # Of all rows of a subquery a row descends that it let pass, or whose flag it set.
-        condition = node.condition if self.subqueries == "partners" else node.exists
         found = self.algebra.of_partners(right.plan, right.tags, condition, self.fresh)
         made = replace(made, plan=o.Join(left=made.plan, right=found.plan, kind="cross"))
-        return self._with_tags(made, node.output, found.value if left.tags is None else self.algebra.both(left.tags, found.value))
+        return self._with_tags(made, node.output, found.value if made.tags is None else self.algebra.both(made.tags, found.value))
 
     def _aggregate(self, node: o.Aggregate, child: Forward) -> Forward:
         made = Forward(plan=replace(node, child=child.plan), tags=None, inputs=())
