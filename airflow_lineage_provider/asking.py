@@ -152,7 +152,7 @@ class Asking:
 
         def asked(stages: Progress) -> Answer:
             with self._question(stages, secrets) as (run, runs):
-                return _carrying(question(run, self._onward(run, runs, stages, params or {})), runs)
+                return _carrying(_asked(run, self._onward(run, runs, stages, params or {}), question), runs)
 
         self.check_complete()
         secrets = self.secrets(params or {})
@@ -259,6 +259,16 @@ class Asking:
         if is_stopped(self._lineage.spark):
             return None
         return SparkTracing(self._lineage.spark, self._lineage.store, recorded, stored)
+
+
+def _asked(run: AskedRun, onward: Onward, question: Callable[[AskedRun, Onward], Answer]) -> Answer:
+    """The answer to a question; where captured lineage does not say it of rows that only it numbers, without captured lineage."""
+    from airflow_lineage_provider.deriving.only_captured import TracedInstead
+
+    try:
+        return question(run, onward)
+    except TracedInstead:
+        return question(replace(run, record=replace(run.record, captured=None)), onward)
 
 
 def _begun(parts: Generator[Part, None, None]) -> tuple[list[Part], Generator[Part, None, None]]:

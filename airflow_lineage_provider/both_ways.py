@@ -321,12 +321,13 @@ class LineageOfRows(ABC):
         most = settings.target_limit() if max_rows is None else max_rows
 
         def followed(run: AskedRun, onward: Onward) -> LineageRows | Descendants:
-            here = asked(run, by_value=not (across or save))
+            # (Rows are followed on by the numbers that runs give them, and not by those of an output.)
+            here = asked(run, by_value=not (across or save), written=not across)
             return onward.follow(here) if across else here
 
-        def asked(run: AskedRun, by_value: bool) -> LineageRows:
+        def asked(run: AskedRun, by_value: bool, written: bool = True) -> LineageRows:
             run = _asked_so(run, subqueries, difference)
-            return rows_from(run, rows, table, at=at, summary=self.summary, limit=most, lazy=lazy, by_value=by_value)
+            return rows_from(run, rows, table, at=at, summary=self.summary, limit=most, lazy=lazy, by_value=by_value, written=written)
 
         def linked() -> LineageRows:
             return self._asking.answered("forward,", params, progress, lambda run: asked(run, by_value=False))

@@ -57,12 +57,14 @@ class CapturedLineageOfRun(OfRecordedRun):
         ``subqueries`` are is what `explain` says: questions that say something else are traced, where the plan has any. Of the right sides
         of differences it is kept in which rows they have a say (``control``), with ``rows`` also which rows they have, once for all rows
         that passed them, and with ``data`` nothing; questions that need more are traced. With ``witnesses`` it is kept as well which source
-        rows together made each row (`witnesses`). ``params`` gives secret parameters of the run again.
+        rows together made each row (`witnesses`). ``params`` gives secret parameters of the run again. Of a run that stored no result the
+        rows are those of the Parquet files that it wrote: the result is made again, and its rows are found there by their values.
 
         :raises InvalidCapture: the direction is not known, the run has not read one of the tables, what is to be captured of one cannot
             be computed for each of its rows, or with the rows of right sides, or rows have no witnesses.
-        :raises ResultNotStored: the run's strategy did not store its result.
-        :raises SourceUnavailable: a source has vanished, or is no longer what the run read.
+        :raises ResultNotStored: the run's strategy did not store its result, and it was not written to Parquet files.
+        :raises SourceUnavailable: a source has vanished, or is no longer what the run read; or these files, and what it wrote.
+        :raises TracingError: these have other rows than the pipeline gives when it is run again.
         :raises IndexTooLarge: it would be more pairs of rows than `settings.capture_limit`; nothing is written.
         :raises SparkRequired: finding them needs Spark, and there is no session.
         :raises LoadFailed: it is much (`settings.index_bytes`), and the place for that cannot be written.

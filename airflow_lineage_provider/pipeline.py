@@ -195,7 +195,8 @@ class Lineage(LineageOfStreams, LineageOfWrites, PlansOfDags, ProfileOfTables, S
         :raises SparkRequired: there is no session.
         :raises InvalidOption: an option is wrong. :raises SketchUnsafe: a sketch of a column that ``sketch_on`` names is not proved safe.
         :raises InvalidIndex: the result has no such column, or nothing is stored.
-        :raises InvalidCapture: the run does not read a table whose lineage is to be captured, or stores nothing.
+        :raises InvalidCapture: the run does not read a table whose lineage is to be captured, or neither stores its result nor writes it to
+            Parquet files, or would call a function once more to capture it.
         :raises InvalidOutput: the result could not be written to ``output`` (the place exists and the mode is ``error``, say). All of these
             are found out before the pipeline is computed.
         :raises PlanError: the pipeline cannot be understood.

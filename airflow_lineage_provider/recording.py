@@ -21,6 +21,8 @@ from airflow_lineage_provider.records.run import RecordedInput, RowsOfLineage, R
 from airflow_lineage_provider.records.versions import SourceVersion
 from airflow_lineage_provider.tracing.columns.carried import carried, carried_within, fields_of_sources
 from airflow_lineage_provider.tracing.columns.transformation import Origin
+from airflow_lineage_provider.tracing.program import Program, programs
+from airflow_lineage_provider.tracing.strategies import needed_for_tracing
 from airflow_lineage_provider.tracing.trace import TracedRun
 
 if TYPE_CHECKING:
@@ -83,6 +85,24 @@ class RecordedPlan:
     def traced(self) -> TracedRun:
         identities = {leaf: one.identity for leaf, one in self.sources.items()}
         return TracedRun(plan=self.plan, materialized=self.materialized, sources=identities)
+
+    @property
+    def missing(self) -> frozenset[int]:
+        """The segments that a derivation needs and the run did not store."""
+        return needed_for_tracing(self.plan) - frozenset(self.materialized)
+
+
+def missing_programs(recorded: RecordedPlan) -> list[Program]:
+    """What makes the segments again that a derivation needs and the run did not store, as the run would have stored them, in order."""
+    identities = {leaf: one.identity for leaf, one in recorded.sources.items()}
+    made = programs(recorded.plan, identities, recorded.missing | set(recorded.materialized))
+    return [one for one in made if one.segment.number in recorded.missing]
+
+
+def with_missing(recorded: RecordedPlan) -> RecordedPlan:
+    """The plan with those segments among the materialized ones."""
+    made = {one.segment.number: one.materialized for one in missing_programs(recorded)}
+    return replace(recorded, materialized={**recorded.materialized, **made})
 
 
 def plan_text(recorded: RecordedPlan) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.capture.wanted import Capture
-from airflow_lineage_provider.errors import InvalidCapture, InvalidIndex, InvalidOption
+from airflow_lineage_provider.errors import InvalidIndex, InvalidOption
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.running.given_pipeline import pipeline_name
 from airflow_lineage_provider.running.output import Output
@@ -53,11 +53,6 @@ def requested(
     if append_key is not None and (written is None or written.mode != "append"):
         raise InvalidOption(f"append_key={shown(append_key)} is for an output that is appended to (+append)")
     captured = Capture.of(capture)
-    if captured is not None and strategy == "rerun":
-        raise InvalidCapture(
-            f"capture={shown(capture)} needs a run that stores its result: an index has numbers of its rows, and rows that are made "
-            "again, as of strategy 'rerun', come in another order: take function_materialization, full_materialization or auto"
-        )
     if captured is not None and witness:
         raise InvalidOption(
             "witness=True is for runs whose lineage nobody asks for, which may read one row in place of a group, and "

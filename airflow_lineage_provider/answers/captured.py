@@ -74,7 +74,8 @@ class CapturedIndex:
     source tables that were left out, and ``tables`` what was captured of those of which not all is, or not all in one; ``values`` are those
     that indexes lead to in place of a table's rows (`CaptureTable.granularity`), and ``witnesses`` the combinations of source rows that
     made each row; None: they are not kept. ``ways`` say of each segment when the rows behind its own were found, and why then. ``problem``
-    says why nothing was captured, though it was to be. ``in_files``: it stands in a file (`settings.index_bytes`), and not in the store."""
+    says why nothing was captured, though it was to be. ``in_files``: it stands in a file (`settings.index_bytes`), and not in the store.
+    ``of_output``: the rows of the result are those of the files that the run wrote, since it stored none."""
 
     captured: datetime
     seconds: float
@@ -87,6 +88,7 @@ class CapturedIndex:
     witnesses: Kept | None = None
     ways: tuple[CapturedWay, ...] = ()
     in_files: bool = False
+    of_output: bool = False
 
     @property
     def edges(self) -> int:
@@ -120,6 +122,7 @@ def captured_index(record: RunRecord, recorded: RecordedPlan) -> CapturedIndex |
         values=_values(index, recorded),
         witnesses=None if index.witnesses is None else Kept(count=index.witnesses.count, bytes=index.witnesses.bytes),
         ways=tuple(_way(one, recorded) for one in index.ways), in_files=index.in_files,
+        of_output=index.of_output,
     )  # fmt: skip
 
 

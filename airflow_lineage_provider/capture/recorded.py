@@ -178,6 +178,7 @@ class RecordedIndex:
     :ivar witnesses: which source rows together made each row; None: not kept.
     :ivar ways: when the rows behind each segment's were found; none is told of indexes of older releases.
     :ivar in_files: whether its parts stand in a file of a folder, not in the store.
+    :ivar of_output: whether the result's rows are those of the files that the run wrote (`deriving.output_files`), since it stored none.
     """
 
     id: str
@@ -198,6 +199,7 @@ class RecordedIndex:
     difference: Difference = "control"
     sides_met: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     sides_pruned: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    of_output: bool = False
 
     @staticmethod
     def failed(problem: str) -> RecordedIndex:

@@ -19,17 +19,18 @@ from airflow_lineage_provider.capture.recorded import RecordedClasses
 from airflow_lineage_provider.capture.spooled import Room
 from airflow_lineage_provider.capture.wanted import CaptureTable
 from airflow_lineage_provider.deriving.capture_sizes import PAIRS_AT_ONCE, Counting, rows_at_once
+from airflow_lineage_provider.deriving.captured_rows import CapturedRows
 from airflow_lineage_provider.deriving.classes import DividedRows
 from airflow_lineage_provider.deriving.derivation import derivation
 from airflow_lineage_provider.deriving.found_sets import FoundSets
-from airflow_lineage_provider.errors import ResultNotStored, SourceUnavailable
+from airflow_lineage_provider.deriving.output_files import output_files
+from airflow_lineage_provider.errors import SourceUnavailable
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import TRUE
-from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.plan.walk import all_operators
 from airflow_lineage_provider.running.capture_modes import CapturedWithRun
 from airflow_lineage_provider.running.capture_options import checked_tables
-from airflow_lineage_provider.sources.files import CannotReadHere, local_path, opened
+from airflow_lineage_provider.running.numbered_result import check_whole
 from airflow_lineage_provider.spark.rereading.sources import changed, files_as_read
 from airflow_lineage_provider.tracing.collected import CollectedLost
 from airflow_lineage_provider.tracing.reserved import TAG
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
     from airflow_lineage_provider.capture.csr import Numbers
     from airflow_lineage_provider.capture.wanted import Capture
-    from airflow_lineage_provider.capture.writing import BuiltIndex, Counts, RowSetKey
+    from airflow_lineage_provider.capture.writing import BuiltIndex
     from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.deriving.derivation import Derivation
     from airflow_lineage_provider.plan.segments import SegmentedPlan
@@ -59,8 +60,9 @@ def captured(run: AskedRun, wanted: Capture, most: int, *, sets_alone: bool = Fa
     What was collected ``with_run`` is not looked for again; all is, if it cannot be had any more.
 
     :raises InvalidCapture: the run has not read a table that is wanted.
-    :raises ResultNotStored: the run did not store its result, so that its rows have no numbers.
-    :raises SourceUnavailable: a source is no longer what the run read.
+    :raises ResultNotStored: the run neither stored its result nor wrote it to Parquet files, so that its rows have no numbers.
+    :raises SourceUnavailable: a source, or that output, is no longer what the run read, or wrote.
+    :raises TracingError: the rows of the output are not those that the pipeline gives when it is run again.
     :raises IndexTooLarge: there are more than ``most`` pairs of rows. :raises SparkRequired: Spark is needed, and there is no session.
     """
     ways = with_run or CapturedWithRun()
@@ -72,8 +74,7 @@ def captured(run: AskedRun, wanted: Capture, most: int, *, sets_alone: bool = Fa
 
 
 def _built(run: AskedRun, wanted: Capture, most: int, sets_alone: bool, with_run: CapturedWithRun) -> BuiltIndex:
-    if 0 not in run.recorded.materialized:
-        raise ResultNotStored(f"run {run.record.id} did not store its result (strategy {run.record.strategy}): its rows cannot be numbered")
+    output = None if 0 in run.recorded.materialized else output_files(run.record, run.recorded)
     started, engines, found = time.perf_counter(), set[str](), FoundSets(with_run)
     waiting = _of_sets(run) if sets_alone else {0}
     check_unchanged(run)
@@ -81,16 +82,20 @@ def _built(run: AskedRun, wanted: Capture, most: int, sets_alone: bool, with_run
     off = [leaf for leaf, one in (tables or {}).items() if one.is_off]
     leaves = None if tables is None else frozenset(tables) - {*off}
     room, leads_to = Room(settings.capture_memory()), _leads_to(run.recorded.plan)
-    building = Building(
-        counts=_counts(run), most=most, wanted=leaves, leads_to=leads_to, room=room, difference=wanted.difference
-    )  # fmt: skip
+    if output is not None:
+        check_whole(f"captured lineage of run {run.record.id}", (tables or {}).values())
+        output.check_unchanged(run.record.id, run.on_demand.session)
     with derivation(replace(run, subqueries=wanted.subqueries), TRUE) as made:
+        rows = CapturedRows(made, output)
+        building = Building(
+            counts=rows.counts(), most=most, wanted=leaves, leads_to=leads_to, room=room, difference=wanted.difference
+        )  # fmt: skip
         while to_ask := waiting | building.pending | building.sides:
             # The lowest number first: what stands behind its rows, sets of them, and its right side, has greater ones.
             segment = min(to_ask)
             run.progress(f"capturing what stands behind segment {segment}")
             if segment in waiting:
-                engines |= set(_rows_captured(made, segment, building, found))
+                engines |= set(_rows_captured(rows, segment, building, found))
             elif segment in building.pending:
                 engines |= set(_sets_captured(made, segment, building, found))
             else:
@@ -98,7 +103,8 @@ def _built(run: AskedRun, wanted: Capture, most: int, sets_alone: bool, with_run
             waiting = (waiting if sets_alone else building.reached()) - building.begun
         if wanted.witnesses:
             run.progress("capturing which source rows together made each row")
-            engines |= _witnesses(made, building)
+            engines |= _witnesses(rows, building)
+        rows.check_kept()
         in_parts = {leaf: one for leaf, one in (tables or {}).items() if one != CaptureTable() and not one.is_off}
         run.progress("writing indexes")
         captured, seconds, engine = datetime.now(UTC), time.perf_counter() - started, ", ".join(sorted(engines))
@@ -106,7 +112,8 @@ def _built(run: AskedRun, wanted: Capture, most: int, sets_alone: bool, with_run
         built = building.indexes(wanted.direction, captured, seconds, engine, divided, parts)
     classes = (*built.index.classes, *(RecordedClasses(leaf=leaf, granularity=()) for leaf in off))
     told = found.ways(run.recorded, frozenset(building.begun))
-    return replace(built, index=replace(built.index, subqueries=wanted.subqueries, classes=classes, ways=told))
+    index = replace(built.index, subqueries=wanted.subqueries, classes=classes, ways=told, of_output=output is not None)
+    return replace(built, index=index)
 
 
 def _leads_to(plan: SegmentedPlan) -> Mapping[int, frozenset[int]]:
@@ -126,14 +133,13 @@ def _of_sets(run: AskedRun) -> set[int]:
     return sets & plan.traceable
 
 
-def _rows_captured(made: Derivation, segment: int, building: Building, sets: FoundSets) -> Iterator[str]:
+def _rows_captured(captured: CapturedRows, segment: int, building: Building, sets: FoundSets) -> Iterator[str]:
     """Find what stands behind all rows of a stored segment; who was asked."""
     import pyarrow as pa
 
-    stored = made.run.stored[made.recorded.materialized[segment].name]
-    numbers = made.run.tables.first(stored, [ROW], None).column(0).combine_chunks().cast(pa.int64())
+    made, (numbers, kept) = captured.made, captured.of(segment)
     rows = pa.table({"key_0": numbers})
-    building.begin(segment, rows)
+    building.begin(segment, pa.table({"key_0": kept}))
     counting, collected = Counting(made, building), sets.with_run.collected
     is_collected = collected is not None and segment in collected.carried
     sizes = None if is_collected else counting.of_rows(segment, numbers)
@@ -206,11 +212,11 @@ def _in_parts(
         size = _next_size(part.num_rows, sum(query.rows for query in queries))
 
 
-def _witnesses(made: Derivation, building: Building) -> set[str]:
+def _witnesses(captured: CapturedRows, building: Building) -> set[str]:
     """Find which source rows together made each row of the result, part by part, by the sizes of their sets; who was asked."""
     import pyarrow as pa
 
-    numbers = building.rows(0).column(0).combine_chunks()
+    made, numbers = captured.made, captured.of(0).asked
     sizes = Counting(made, building).of_rows(0, numbers, further=True)
     tracer, first, size = WitnessTracer(run=made.recorded.traced, executor=made.executor), 0, _ROWS_AT_ONCE
     while first < len(numbers):
@@ -240,29 +246,3 @@ def check_unchanged(run: AskedRun, sources: Iterable[RecordedSource] | None = No
         found = changed(relation, one.version, spark)
         if found and files_as_read(relation, one.version, spark) is None:
             raise SourceUnavailable(f"{what} of what run {run.record.id} read, and {relation.name} is another now: {found[0]}")
-
-
-def _counts(run: AskedRun) -> Mapping[RowSetKey, Counts]:
-    """How many rows stored segments and files have, part by part, where that is known."""
-    found: dict[RowSetKey, Counts] = {}
-    for number, one in run.recorded.materialized.items():
-        if one.name in run.stored:
-            found["segment", number] = ("numbered", run.store.partitions(run.stored[one.name]))
-    for leaf, source in run.recorded.sources.items():
-        if source.identity.kind == "snapshot" and f"source_{leaf}" in run.stored:
-            found["source", leaf] = ("numbered", run.store.partitions(run.stored[f"source_{leaf}"]))
-        elif source.identity.kind == "file_position" and (files := rows_of_files(source)) is not None:
-            found["source", leaf] = ("in_files", files)
-    return found
-
-
-def rows_of_files(source: RecordedSource) -> list[tuple[int, int]] | None:
-    """The hash and the number of rows of each file, in the order of their paths; None where they are not to be had here."""
-    found = []
-    try:
-        for file_hash, path in sorted(source.files.items(), key=lambda one: one[1]):
-            with opened(source.source, local_path(source.source, path)) as file:
-                found.append((int(file_hash), int(file.metadata.num_rows)))
-    except (CannotReadHere, SourceUnavailable):
-        return None
-    return found or None

@@ -47,7 +47,7 @@ def keys_asked(run: AskedRun, asked: Asked, limit: int) -> AskedKeys:
     """
     if asked.keys is not None:
         return AskedKeys(distinct_rows(asked.keys), None)
-    if run.on_demand.session is None and (found := _found_here(run, asked, limit)) is not None:
+    if run.on_demand.session is None and (found := found_here(run, asked, limit)) is not None:
         return found  # (No engine but Spark reads files that are others now.)
     spark = run.on_demand.needed(SparkRequired(_WITHOUT))
     try:
@@ -60,7 +60,7 @@ def keys_asked(run: AskedRun, asked: Asked, limit: int) -> AskedKeys:
     return AskedKeys(keys, rows.column("copies"), harmed(asked.leaves, run.on_demand))
 
 
-def _found_here(run: AskedRun, asked: Asked, limit: int) -> AskedKeys | None:
+def found_here(run: AskedRun, asked: Asked, limit: int) -> AskedKeys | None:
     """The rows that meet a condition, where an engine other than Spark has the table, and means what Spark means; None where none does."""
     import pyarrow as pa
 

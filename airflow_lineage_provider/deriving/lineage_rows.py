@@ -57,7 +57,7 @@ def keys_behind(
     :raises NotCaptured: without ``lazy``, what captured lineage does not say.
     """
     chosen, sources = chosen_target(run, target, at, limit), {name: one.sources(run.recorded) for name, one in places.items()}
-    with derivation(run, chosen.condition(), lazy=lazy, narrowing=narrowing) as made:
+    with derivation(run, chosen.condition(), lazy=lazy, narrowing=narrowing, written=True) as made:
         run.progress("finding the target rows")
         asked = numbered_rows(RESULT, chosen.numbers(made.rows))
         run.progress("tracing")
@@ -121,8 +121,9 @@ def rows_from(
     limit: int,
     lazy: bool = True,
     by_value: bool = False,
+    written: bool = True,
 ) -> LineageRows:
-    """The rows of the result that descend from rows of a source table.
+    """The rows of the result that descend from rows of a source table; ``written`` as `derivation` takes it.
 
     ``by_value``: where values are kept in place of source rows they may be looked up by these; which row descends from which source row is
     not known then (`LineageRows.is_linked`).
@@ -139,7 +140,7 @@ def rows_from(
     run.progress("finding the source rows")
     meant = keys_asked(run, asked, limit)
     of = row_set_of(asked.leaves)
-    with derivation(run, TRUE, lazy=lazy) as made:
+    with derivation(run, TRUE, lazy=lazy, written=written) as made:
         descending = descendants(made, tagged_rows(of, meant.keys))
         tags, found = (descending.keys.column(name).to_numpy() for name in (TAG, descending.keys.column_names[1]))
         return result_behind(
@@ -159,7 +160,7 @@ def rows_from(
 
 def _known_by_value(run: AskedRun, asked: Asked, found: ByValue, *, summary: RunSummary, lazy: bool, started: float) -> LineageRows:
     """Rows of the result that were looked up by values: all that is known but which source row each descends from."""
-    with derivation(run, TRUE, lazy=lazy) as made:
+    with derivation(run, TRUE, lazy=lazy, written=True) as made:
         rows = result_behind(
             made,
             found.numbers,

@@ -71,7 +71,7 @@ def linked_rows(
 
 def _behind(run: AskedRun, shared: Shared, target: Any, *, at: Any, limit: int, lazy: bool) -> _Behind:
     chosen, of = chosen_target(run, target, at, limit), row_set_of(shared.here)
-    with derivation(run, chosen.condition(), lazy=lazy) as made:
+    with derivation(run, chosen.condition(), lazy=lazy, written=True) as made:
         run.progress("finding the target rows")
         asked = numbered_rows(RESULT, chosen.numbers(made.rows))
         run.progress("tracing")
@@ -92,7 +92,7 @@ def _behind(run: AskedRun, shared: Shared, target: Any, *, at: Any, limit: int, 
 
 def _beyond(run: AskedRun, shared: Shared, behind: _Behind, summary: RunSummary, *, lazy: bool) -> LineageRows:
     started = time.perf_counter()
-    with derivation(run, TRUE, lazy=lazy) as made:
+    with derivation(run, TRUE, lazy=lazy, written=True) as made:
         run.progress("following the source rows")
         rows = tagged_rows(row_set_of(shared.there), behind.keys)
         # Of a row behind which there is nothing (a count of no rows, say) nothing descends.

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.capture.rids import counted
 from airflow_lineage_provider.deriving.captured_parts import looked_up
-from airflow_lineage_provider.deriving.capturing import check_unchanged, rows_of_files
+from airflow_lineage_provider.deriving.capturing import check_unchanged
+from airflow_lineage_provider.deriving.capturing_counts import rows_of_files
 from airflow_lineage_provider.errors import NotCaptured, ResultNotStored
 from airflow_lineage_provider.recording import RecordedSource, tables_of
 
@@ -33,6 +34,8 @@ def result_numbering(ask: Ask) -> Callable[[pa.Table], Numbers]:
     def numbers(run: AskedRun, keys: pa.Table) -> Numbers:
         import numpy as np
 
+        if (index := run.record.captured) is not None and index.of_output and (found := looked_up(run)) is not None:
+            return found.space("segment", 0).rids(keys)
         if (stored := run.stored.get("result")) is None:
             raise ResultNotStored(f"run {run.record.id} ({run.record.strategy}) did not store its result: its rows have no numbers")
         return np.array(run.tables.positions_of(stored, keys.column(0).to_numpy()), np.int64)

@@ -20,6 +20,23 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.tracing.maps import Rows, RowSet
 
 
+class TracedInstead(Exception):
+    """Captured lineage of an output's rows does not say what is asked, and rows that are made again, which tracing finds, have other
+    numbers: the question is asked from the first on, as if nothing had been captured (`Asking`)."""
+
+
+class NothingTraced:
+    """Stands where tracing queries would be run, and where rows would be followed, about rows of an output (`written_rows`)."""
+
+    def run(self, plan: o.Plan, target: pa.Table) -> NoReturn:
+        """:raises TracedInstead: always."""
+        raise TracedInstead
+
+    def follow(self, rows: Rows, output: RowSet) -> NoReturn:
+        """:raises TracedInstead: always."""
+        raise TracedInstead
+
+
 @dataclass(frozen=True)
 class OnlyCaptured:
     """Stands where tracing queries would be run, and where rows would be followed."""

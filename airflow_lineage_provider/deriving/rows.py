@@ -79,6 +79,12 @@ class StoredRows:
     def numbered_by_run(self) -> bool:
         return True
 
+    def numbers(self, segment: int) -> pa.Array:
+        """The numbers of all rows of a segment, ascending."""
+        import pyarrow as pa
+
+        return self.run.tables.first(self._stored(segment), [ROW], None).column(0).combine_chunks().cast(pa.int64())
+
     def read(self, segment: int, columns: Sequence[str], numbers: AnyNumbers) -> pa.Table:
         known = self.at_hand.rows(columns, numbers) if segment == 0 else None
         return self.run.tables.rows(self._stored(segment), columns, numbers) if known is None else known
@@ -148,6 +154,16 @@ class RemadeRows:
     @property
     def numbered_by_run(self) -> bool:
         return 0 not in self.restored.frames
+
+    def numbers(self, segment: int) -> pa.Array:
+        """As of `StoredRows`."""
+        import pyarrow.compute as pc
+
+        if segment not in self.restored.frames:
+            return self.stored.numbers(segment)
+        self.stored.run.session.rest()
+        found = self.restored.numbers(segment)
+        return found.take(pc.sort_indices(found))
 
     def read(self, segment: int, columns: Sequence[str], numbers: AnyNumbers) -> pa.Table:
         if segment not in self.restored.frames:

@@ -44,7 +44,7 @@ def witnesses_of(run: AskedRun, target: Any, *, at: Any, summary: RunSummary, li
     """
     started, chosen = time.perf_counter(), chosen_target(run, target, at, limit)
     _check_captured(run, lazy)
-    with derivation(run, chosen.condition()) as made:
+    with derivation(run, chosen.condition(), written=True) as made:
         run.progress("finding the target rows")
         numbers = chosen.numbers(made.rows)
         run.progress("tracing")
@@ -86,7 +86,7 @@ def _found(made: Derivation, numbers: Numbers) -> tuple[FoundWitnesses, str]:
     import numpy as np
     import pyarrow as pa
 
-    captured = looked_up(made.run) if made.recorded is made.run.recorded else None
+    captured = made.captured
     if captured is not None and captured.index.witnesses is not None:
         return looked_up_witnesses(captured, captured.index.witnesses, numbers), f"{INDEX}witnesses"
     tracer = WitnessTracer(run=made.recorded.traced, executor=made.executor)

@@ -25,7 +25,7 @@ _OPERATOR = 40
 
 def captured_dict(run: RunSummary, found: CapturedIndex | None) -> dict[str, Any]:
     """``{"document", "version", "run", "captured": null | {"captured", "seconds", "engine", "edges", "bytes",
-    "problem", "in_files", "not_captured": [TABLE],
+    "problem", "in_files", "of_output", "not_captured": [TABLE],
     "tables": {TABLE: {"where", "partition_by", "cube": [{"by", "measures"}], "granularity"}},
     "values": {TABLE: {"count", "bytes"}}, "witnesses": null | {"count", "bytes"},
     "ways": [{"segment", "of", "mode", "because", "rows", "seconds"}],
@@ -35,7 +35,8 @@ def captured_dict(run: RunSummary, found: CapturedIndex | None) -> dict[str, Any
     if found is not None:
         told = {
             "captured": found.captured.isoformat(), "seconds": round(found.seconds, 3), "engine": found.engine, "edges": found.edges,
-            "bytes": found.bytes, "problem": found.problem, "in_files": found.in_files, "not_captured": list(found.not_captured),
+            "bytes": found.bytes, "problem": found.problem, "in_files": found.in_files,
+            "of_output": found.of_output, "not_captured": list(found.not_captured),
             "tables": {name: asdict(one) for name, one in found.tables.items()},
             "values": {name: asdict(one) for name, one in found.values.items()},
             "witnesses": None if found.witnesses is None else asdict(found.witnesses),
@@ -53,7 +54,7 @@ def captured_view(run: RunSummary, found: CapturedIndex | None) -> RenderableTyp
         return Group(*parts, *not_captured(found.problem))
     engine = f" by {found.engine}" if found.engine else ""
     told = f"Captured in {found.seconds:.2f} s{engine}: {count(found.edges, 'pair')} of rows, {bytes_text(found.bytes)}"
-    told += " in a file" if found.in_files else ""
+    told += (" in a file" if found.in_files else "") + (", of the rows of the run's output" if found.of_output else "")
     left_out = ", ".join(map(visible, found.not_captured))
     notes = [Text(f"Lineage of {left_out} is traced when it is asked for.", style="dim")] if left_out else []
     notes += [

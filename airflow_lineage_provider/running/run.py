@@ -43,6 +43,7 @@ from airflow_lineage_provider.running.journal import Journal
 from airflow_lineage_provider.running.keeping import Keeping, keeping
 from airflow_lineage_provider.running.looked_up import looked_up, stored_indexes
 from airflow_lineage_provider.running.many_rows import probably_many
+from airflow_lineage_provider.running.numbered_result import check_numbered
 from airflow_lineage_provider.running.output import Output, Written
 from airflow_lineage_provider.running.recorded_sources import SourceVersions, recorded_sources
 from airflow_lineage_provider.running.sketch_policy import hold_sketches, note_sketches
@@ -297,6 +298,7 @@ def prepare(spark: SparkSession, store: RunStore, request: Request, frame: DataF
     many, ways = _many(request, store, recorded, made, costs), tuple[RecordedWay, ...]()
     if request.capture is not None:
         checked_tables(recorded, request.capture)
+        check_numbered(request, recorded)
         ways, collecting = capture_modes(request, store, recorded, many)
         if collecting:
             made = program(collected=collecting, wanted=wanted_leaves(recorded, request.capture))

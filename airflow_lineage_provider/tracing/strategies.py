@@ -9,7 +9,7 @@
 
 A segment that cannot be made again (a limit, a random number, a UDF that nobody will find) is stored under every strategy, and
 so are the function operators below a stored segment: its rows point at theirs. Where lineage is to be captured ``auto`` stores the result
-whatever it costs: an index numbers its rows. (``rerun``, which is to store none, is refused with it.)
+whatever it costs: an index numbers its rows. (Under ``rerun`` these are the rows of files that the run writes: `running.numbered_result`.)
 """
 
 from __future__ import annotations

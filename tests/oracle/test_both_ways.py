@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import product
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import numpy as np
@@ -83,12 +84,14 @@ def _check_case(case: Case, lineage: Lineage, spark: SparkSession) -> None:
     expected = evaluate.rows(case.query, case.tables)
     if len(expected) > MOST_TARGETS:
         return
-    with views(case, spark):
+    with views(case, spark), ExitStack() as stack:
         check_values_over_views(case, spark, expected)
         for udf in udfs.REASONED:
             udf.register(spark)
         capture: Capture | Literal["lazy"] = "lazy" if case.strategy == "rerun" else Capture(mode="inject")
-        run = lineage.run(_pipeline(case), name="both ways", keys=_keys(case), strategy=case.strategy, capture=capture)
+        output = stack.enter_context(TemporaryDirectory()) if case.strategy == "rerun" else None
+        written = None if output is None else f"{output}/out"
+        run = lineage.run(_pipeline(case), name="both ways", keys=_keys(case), strategy=case.strategy, capture=capture, output=written)
         run.close()
         try:
             collected = None if capture == "lazy" else _captured_pairs(lineage.get_run(run.id))
@@ -100,6 +103,9 @@ def _check_case(case: Case, lineage: Lineage, spark: SparkSession) -> None:
                 _check_captured(case, lineage.get_run(run.id), expected)
                 if len(expected) <= MOST_BY_VALUE:
                     _check_by_value(case, lineage.get_run(run.id), expected)
+            elif written is not None:
+                assert lineage.get_run(run.id).capture().of_output
+                _check_captured(case, lineage.get_run(run.id), expected)
             _check_sides(case, lineage.get_run(run.id), expected)
             _check_witnesses(case, lineage.get_run(run.id), expected)
             if run.plan.plan.has_subqueries:

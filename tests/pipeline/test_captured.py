@@ -23,7 +23,6 @@ from airflow_lineage_provider.errors import (
     InvalidOption,
     NotCaptured,
     RecordDamaged,
-    ResultNotStored,
     RunNotComplete,
     SourceUnavailable,
 )
@@ -188,9 +187,6 @@ def test_what_cannot_be_captured(runs: dict[str, Run], spark: SparkSession, stor
     lineage = Lineage(spark, store=store)
     with pytest.raises(InvalidOption, match="direction='sideways' is not known; it can be both, backward, forward"):
         runs["Q1"].capture("sideways")  # type: ignore[arg-type]
-    rerun = lineage.run(Q1, name="captured rerun", strategy="rerun")
-    with pytest.raises(ResultNotStored, match=r"did not store its result \(strategy rerun\): its rows cannot be numbered"):
-        rerun.capture()
     run = runs["Q4"]
     before = run.capture()
     monkeypatch.setenv("AIRFLOW_LINEAGE_CAPTURE_LIMIT", "3")
@@ -352,8 +348,6 @@ def test_captured_with_the_run(spark: SparkSession, store: Store, tmp_path: Path
     before = len(lineage.runs("captured at once"))
     with pytest.raises(InvalidCapture, match="capture: the run has no source table 'loans'"):
         lineage.run(Q1, name="captured at once", capture=Capture(tables=("loans",)))
-    with pytest.raises(InvalidCapture, match="needs a run that stores its result"):
-        lineage.run(Q1, name="captured at once", capture="eager", strategy="rerun")
     assert len(lineage.runs("captured at once")) == before
     # What cannot be captured is told, and nothing else is lost.
     monkeypatch.setenv("AIRFLOW_LINEAGE_CAPTURE_LIMIT", "2")

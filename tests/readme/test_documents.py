@@ -78,6 +78,7 @@ def _both_ways(names: dict[str, Any]) -> None:
     assert [one["loans"]["client_id"] for one in names["together"]] == [7]
     assert names["clients"].to_pylist() == [{"client_id": 7}]
     assert names["clients"].schema.metadata[b"engine"].startswith(b"index: ")
+    assert (names["of_output"].rows.column("debt").to_pylist(), names["of_output"].engine.partition(":")[0]) == ([10.0], "index")
     assert names["fresh"].equal
     assert names["fresh"].recomputed.num_rows == 1
 

@@ -94,12 +94,10 @@ class _Follower:
     """Follows the asked rows on all ways at once. A tag is a row's number on one way."""
 
     def __init__(self, run: AskedRun, spark: SparkTracing, ways: tuple[_Way, ...], rows: int, stack: ExitStack) -> None:
-        from airflow_lineage_provider.spark.rereading.restore import missing_segments
-
         self.ways = ways
         self.rows = rows
         self.progress = run.progress
-        missing = missing_segments(run.recorded)
+        missing = run.recorded.missing
         known: dict[int, MaterializedSegment | None] = {**run.recorded.materialized, **dict.fromkeys(missing)}
         self.descent = Descent.of(run.recorded, known, {one.leaf for one in ways})
         self.plan: ForwardPlan = self.descent.plan

@@ -16,19 +16,20 @@ from pyspark.sql import functions as F
 from airflow_lineage_provider.errors import SourceUnavailable, TracingError
 from airflow_lineage_provider.plan.expressions import Expression
 from airflow_lineage_provider.plan.lineage_keys import ROW, AnyNumbers
-from airflow_lineage_provider.recording import RecordedPlan
+from airflow_lineage_provider.recording import RecordedPlan, RecordedSource, missing_programs
 from airflow_lineage_provider.spark.arrow_border import to_arrow
+from airflow_lineage_provider.spark.executing.lost_executors import lost_executors
 from airflow_lineage_provider.spark.executing.run import numbered, under_settings
-from airflow_lineage_provider.spark.frames import columns_named, of_sql, persisted
+from airflow_lineage_provider.spark.frames import columns_named, of_sql, persisted, renamed, selected
+from airflow_lineage_provider.spark.identity import row_digest
 from airflow_lineage_provider.spark.rereading.declared import declared_functions
 from airflow_lineage_provider.spark.rereading.sources import changed, files_as_read
 from airflow_lineage_provider.spark.rereading.tracing import SparkTracing, Views, spark_errors
 from airflow_lineage_provider.spark.session import carefully
 from airflow_lineage_provider.sql import ColumnRef, lower
 from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind, leaf_keys
-from airflow_lineage_provider.tracing.program import Program, programs
+from airflow_lineage_provider.tracing.program import Program
 from airflow_lineage_provider.tracing.push_down import restricted
-from airflow_lineage_provider.tracing.strategies import needed_for_tracing
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,12 +46,15 @@ if TYPE_CHECKING:
 class Restored:
     """Segments made again: ``recorded`` has them among the materialized ones, ``frames`` has their rows, with row numbers.
 
-    ``tables`` are views over the frames, for tracing queries.
+    ``tables`` are views over the frames, for tracing queries; ``tracing`` reads what the run has read and stored. ``lost_before``: the
+    executors that had been lost until then.
     """
 
     recorded: RecordedPlan
     frames: Mapping[int, DataFrame]
     tables: Mapping[int, LeafTable]
+    tracing: SparkTracing
+    lost_before: frozenset[str]
 
     def read(self, number: int, columns: Sequence[str], rows: AnyNumbers) -> pa.Table:
         """Rows by number, in the order of their numbers.
@@ -75,10 +79,40 @@ class Restored:
         numbers: npt.NDArray[np.int64] = found.column(0).to_numpy()
         return numbers
 
+    def numbers(self, number: int) -> pa.Array:
+        """The numbers of all rows."""
+        frame = columns_named(self.frames[number], [ROW])
+        with under_settings(frame.sparkSession, {}), spark_errors("numbering rows that were made again"):
+            return to_arrow(frame).column(0).combine_chunks()
 
-def missing_segments(recorded: RecordedPlan) -> frozenset[int]:
-    """The segments that a derivation needs and the run did not store."""
-    return needed_for_tracing(recorded.plan) - frozenset(recorded.materialized)
+    def digests(self, number: int, columns: Sequence[str]) -> pa.Table:
+        """Of each row its number, and a digest of these columns (`digested`)."""
+        frame = columns_named(self.frames[number], [ROW, *columns])
+        with under_settings(frame.sparkSession, dict(self.recorded.plan.conf)), spark_errors("comparing rows that were made again"):
+            return to_arrow(digested(frame, 1))
+
+    def written(self, output: RecordedSource) -> tuple[pa.Table, pa.ChunkedArray]:
+        """Of each row of what the run wrote its lineage key (``key_0`` …), and a digest of its columns.
+
+        :raises SourceUnavailable: it has vanished, or cannot be read.
+        """
+        names = [column.name for column in output.identity.columns]
+        with self.tracing.settings(), spark_errors(f"reading the rows of {output.source.relation.name}", SourceUnavailable):
+            frame = columns_named(self.tracing.as_read(output), [*names, *output.source.columns])
+            found = to_arrow(digested(frame, len(names)))
+        keys = found.select(range(len(names)))
+        return keys.rename_columns([f"key_{at}" for at in range(len(names))]), found.column(len(names))
+
+    def check_kept(self) -> None:
+        """:raises TracingError: an executor was lost since: rows that it had kept were made anew, and may have other numbers."""
+        if lost_executors(self.tracing.spark) - self.lost_before:
+            raise TracingError("an executor was lost, and rows that were made again may have been numbered anew: ask again")
+
+
+def digested(frame: DataFrame, first: int) -> DataFrame:
+    """The first columns of a frame, ``c0`` …, and a ``digest`` of all others, whatever they are called."""
+    rows = renamed(frame, [f"c{at}" for at in range(len(frame.columns))])
+    return selected(rows, [*rows.columns[:first], f"{row_digest(rows.columns[first:])} AS digest"])
 
 
 def restore(
@@ -98,10 +132,9 @@ def restore(
     :raises UdfUnavailable, UdfVersionMismatch: the UDFs at hand are not those of the run.
     """
     _check_sources(spark, recorded)
+    lost_before = lost_executors(spark)
     plan = restricted(recorded.plan, condition)
-    wanted = missing_segments(recorded)
-    identities = {leaf: one.identity for leaf, one in recorded.sources.items()}
-    made = [p for p in programs(plan, identities, wanted | set(recorded.materialized)) if p.segment.number in wanted]
+    made = missing_programs(replace(recorded, plan=plan))
     materialized = {**recorded.materialized, **{p.segment.number: p.materialized for p in made}}
     views = Views(spark, "restore", stack)
     names = declared_functions(spark, [p.plan for p in made], udfs, views.prefix, stack)
@@ -119,7 +152,8 @@ def restore(
         name = program.materialized.name
         tables["segment", program.segment.number] = LeafTable(name=(views.add(frame, name),), by_id=spelled, label=name)
     views_of_frames = {number: tables["segment", number] for number in frames}
-    return Restored(recorded=replace(recorded, plan=plan, materialized=materialized), frames=frames, tables=views_of_frames)
+    again = replace(recorded, plan=plan, materialized=materialized)
+    return Restored(recorded=again, frames=frames, tables=views_of_frames, tracing=tracing, lost_before=lost_before)
 
 
 def _computed(

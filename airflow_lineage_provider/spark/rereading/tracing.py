@@ -63,7 +63,7 @@ class SparkTracing:
         :raises SourceUnavailable: a source that it reads has vanished or cannot be read. :raises TracingError: Spark failed otherwise.
         """
         with ExitStack() as stack:
-            stack.enter_context(self._settings())
+            stack.enter_context(self.settings())
             stack.enter_context(spark_errors("a tracing query"))
             views = Views(self.spark, "tracing", stack)
             plan = narrowed(plan, target)
@@ -78,8 +78,8 @@ class SparkTracing:
         :raises SourceUnavailable: the source has vanished or cannot be read.
         """
         name = recorded.source.relation.name
-        with self._settings(), spark_errors(f"reading the rows of {name}", SourceUnavailable):
-            frame = self._as_read(recorded)
+        with self.settings(), spark_errors(f"reading the rows of {name}", SourceUnavailable):
+            frame = self.as_read(recorded)
             names = [column.name for column in recorded.identity.columns]
             positions = [frame.columns.index(name) for name in names]
             numbered = frame.toDF(*(f"c{i}" for i in range(len(frame.columns))))
@@ -89,14 +89,14 @@ class SparkTracing:
             columns = [f"key_{i}" for i in range(len(names))] + [f"c{i}" for i in range(len(recorded.source.columns))]
             return to_arrow(joined.select(*columns))
 
-    def _as_read(self, recorded: RecordedSource) -> DataFrame:
+    def as_read(self, recorded: RecordedSource) -> DataFrame:
         """A source with its lineage key: without the files that were added after the run."""
         files = files_as_read(recorded.source.relation, recorded.version, self.spark)
         return with_identity(reopen(self.spark, recorded.source, files=files), recorded.identity)
 
     def _rows_read(self, recorded: RecordedSource) -> DataFrame:
         """The same, and of a source of which some rows alone were read, these."""
-        whole, rows_of = self._as_read(recorded), recorded.rows_of
+        whole, rows_of = self.as_read(recorded), recorded.rows_of
         if rows_of is None:
             return whole
         stored = read_materialization(self.spark, self.store, self.stored[rows_of.stored])
@@ -108,7 +108,7 @@ class SparkTracing:
 
         :raises TracingError: Spark failed.
         """
-        with self._settings(), spark_errors("finding the target rows"):
+        with self.settings(), spark_errors("finding the target rows"):
             return to_arrow(frame_filter(read_materialization(self.spark, self.store, materialization)))
 
     def rows(self, materialization: Materialization, columns: Sequence[str], numbers: AnyNumbers) -> pa.Table:
@@ -118,7 +118,7 @@ class SparkTracing:
         """
         import pyarrow as pa
 
-        with self._settings(), spark_errors("reading stored rows"):
+        with self.settings(), spark_errors("reading stored rows"):
             wanted = arrow_frame(self.spark, pa.table({"number": pa.array(numbers, pa.int64())}), ["bigint"]).toDF("wanted_number")
             frame = read_materialization(self.spark, self.store, materialization)
             found = frame.join(wanted.hint("broadcast"), frame[ROW] == wanted["wanted_number"], "left_semi")
@@ -136,7 +136,8 @@ class SparkTracing:
 
         return self.filter(materialization, ordered)
 
-    def _settings(self) -> AbstractContextManager[None]:
+    def settings(self) -> AbstractContextManager[None]:
+        """The session under the settings of the run."""
         return under_settings(self.spark, dict(self.recorded.plan.conf))
 
     def _target(self, plan: o.Plan, target: pa.Table, views: Views) -> LeafTable:
