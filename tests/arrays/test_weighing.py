@@ -45,6 +45,7 @@ def test_the_weights_of_a_linear_score_are_its_own() -> None:
     np.testing.assert_allclose(found, wanted[segments], rtol=0.02, atol=0.05)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("image_of", "weigh"), in_turn([(0, "float64"), (3, "uint8"), (1, "float32")], [arrays.lime, arrays.drise]))
 def test_they_are_large_where_the_score_looks(image_of: tuple[int, str], weigh: Callable[..., Any]) -> None:
     channels, kind = image_of

@@ -156,6 +156,7 @@ def test_goals_are_held_against_every_comparison_that_measures_them() -> None:
     assert goals_table(found).row_count == 3
 
 
+@pytest.mark.long
 def test_what_the_meter_itself_takes_is_not_the_drivers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither before the work nor after it, however long the system's processes take to look through."""
 

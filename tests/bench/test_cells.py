@@ -99,6 +99,7 @@ def test_what_the_paper_counts_of_numpys_functions_is_listed_once() -> None:
     assert len(OF_WORKFLOWS) == 76
 
 
+@pytest.mark.long
 def test_functions_are_reused_by_dimensions_or_generally_or_not() -> None:
     found = numpy_coverage(["add", "reshape", "sort", "expand_dims"])
     assert {name: (one.by_dimensions, one.generally, one.errors) for name, one in found.items()} == {

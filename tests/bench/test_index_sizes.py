@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from airflow_lineage_provider.capture.build import Building
 from airflow_lineage_provider.capture.encodings.written import from_bytes
@@ -32,6 +33,7 @@ def _built() -> BuiltIndex:
     return building.indexes("both", datetime.now(UTC), 0.5, "duckdb")
 
 
+@pytest.mark.long
 def test_a_map_has_the_size_that_is_told_and_no_way_is_smaller_that_is_as_quick() -> None:
     built = _built()
     parts = {(number, part): from_bytes(content) for number, part, content in built.parts}

@@ -163,6 +163,7 @@ def waiting(seconds: float) -> None:
     time.sleep(seconds)
 
 
+@pytest.mark.long
 def test_the_lines_of_a_profile_that_say_most(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(profiles, "SECONDS", 0.1)
 

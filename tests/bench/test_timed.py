@@ -50,6 +50,7 @@ def ground(folder: Path) -> Any:
     return SimpleNamespace(size="small", repeats=1, folder=folder, meter=Meter(None, None))
 
 
+@pytest.mark.long
 def test_all_ways_count_flights_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(crossfilter.ROWS, "small", 20_000)
     monkeypatch.setitem(crossfilter.VIEWS, "day", 500)

@@ -26,6 +26,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(profiles, "SECONDS", 0.2)
 
 
+@pytest.mark.long
 def test_an_arm_that_reaches_no_goal_is_profiled(tmp_path: Path) -> None:
     goal = next(one for one in goals() if one.of == "wall, s" and one.most == 0.05 and not one.over)
     title, arm = "1 of 2,000 groups, source: parquet", "again, without Spark"
@@ -101,6 +102,7 @@ def sleeping(seconds: float) -> None:
     time.sleep(seconds)
 
 
+@pytest.mark.long
 def test_a_profile_has_the_threads_that_are_waited_for() -> None:
     """Those that are started, and those that were there and work now; not those that go on waiting."""
     go, ended = threading.Event(), threading.Event()
@@ -130,6 +132,7 @@ def waking() -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.long
 def test_a_profile_has_no_paths_of_the_machine() -> None:
     told = profile(lambda: sleeping(0.3))
     assert re.match(r"\d times\n", told)  # fewer on a busy machine

@@ -46,6 +46,7 @@ def test_what_is_no_one_number() -> None:
     assert not fits(1 << 32, 1 << 31)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("skewed", [False, True])
 def test_memory_is_bounded(skewed: bool) -> None:
     """Three million edges, 24 MB as numbers, in a room of 4 MB; all of one row, or of many."""

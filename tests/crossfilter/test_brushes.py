@@ -69,6 +69,7 @@ def moved(brushes: dict[str, list[Any]], chance: random.Random, bars: Mapping[st
     return {**brushes, name: held}
 
 
+@pytest.mark.long
 def test_every_brush_counts_as_a_naive_count_of_all_rows(view: Crossfilter) -> None:
     bars, chance = {name: one.values.to_pylist() for name, one in view.views.items()}, random.Random(3)
     brushes: dict[str, list[Any]] = {}
@@ -100,6 +101,7 @@ def test_the_way_with_the_fewest_rows_is_taken(view: Crossfilter) -> None:
     assert view.brush(carrier=all_but_first, delay=[6, 7]).counted.looked_at == 0
 
 
+@pytest.mark.long
 def test_large_brushes_are_counted_by_pairs_of_bars(monkeypatch: pytest.MonkeyPatch) -> None:
     view, chance = Crossfilter.over(TABLE, VIEWS), random.Random(5)
     bars = {name: one.values.to_pylist() for name, one in view.views.items()}

@@ -63,6 +63,7 @@ def test_what_cannot_be_kept_is_not(doubled: Any, tmp_path: Path) -> None:
     assert taken(function) == 0
 
 
+@pytest.mark.long
 def test_shap_has_these_functions() -> None:
     """Else nothing would be kept, and nobody would see it."""
     pytest.importorskip("shap")
@@ -71,6 +72,7 @@ def test_shap_has_these_functions() -> None:
             assert hasattr(getattr(import_module(module), name), "_cache"), f"{module}.{name}"
 
 
+@pytest.mark.long
 def test_shap_is_asked_to_keep_them() -> None:
     pytest.importorskip("shap")
     compiled_once.keep_compiled()

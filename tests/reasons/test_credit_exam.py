@@ -18,6 +18,8 @@ from airflow_lineage_provider.reasons.description import UdfDescription
 from airflow_lineage_provider.reasons.payload import Attributions, from_json
 from udfs import credit_exam
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def frame() -> Any:

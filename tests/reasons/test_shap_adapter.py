@@ -35,6 +35,8 @@ from airflow_lineage_provider.reasons.shap_explainers import shaped
 from tests.in_turn import sampled
 from tests.new_process import NewPython
 
+pytestmark = pytest.mark.long
+
 FEATURES = ["a", "b", "c", "d"]
 
 

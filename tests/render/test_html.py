@@ -205,6 +205,7 @@ def test_an_image_that_could_carry_a_script_is_not_embedded() -> None:
     assert "<image" not in text
 
 
+@pytest.mark.long
 def test_wide_tables_show_all_columns_of_the_source_and_fewer_rows() -> None:
     page = Page(to_html(examples.wide(2000)))
     assert "column_1999" in page.words
@@ -215,6 +216,7 @@ def test_wide_tables_show_all_columns_of_the_source_and_fewer_rows() -> None:
     assert f"… and {100 - CELLS // 1000} more rows" in words
 
 
+@pytest.mark.long
 def test_tall_answers_are_capped_and_say_so() -> None:
     text = page_of(examples.tall)
     words = Page(text).words

@@ -35,7 +35,7 @@ pytest.importorskip("z3")
 
 EXAMPLES = int(os.environ.get("SKETCH_EXAMPLES", "0"))
 SEED = int(os.environ.get("FUZZ_SEED", "0"))
-SAMPLE, SAMPLE_BY_STEPS, BLOCK = few(130, 2), few(20, 2), 500
+SAMPLE, SAMPLE_BY_STEPS, BLOCK = few(130, 3), few(20, 2), 500
 Leaves = dict[str, q.Data]
 
 

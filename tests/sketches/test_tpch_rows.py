@@ -38,6 +38,7 @@ from tests.tpch.data import KEYS, write_tpch
 from tests.tpch.workloads import Workload, sql
 
 pytest.importorskip("z3")
+pytestmark = pytest.mark.long
 
 FRAGMENTS = (1, 8, 1_000)
 ALL_BEHIND = "q13"

@@ -32,7 +32,7 @@ pytest.importorskip("z3")
 
 EXAMPLES = int(os.environ.get("SKETCH_EXAMPLES", "0"))
 SEED = int(os.environ.get("FUZZ_SEED", "0"))
-SAMPLE, BLOCK, MOST = few(90), 250, 60
+SAMPLE, BLOCK, MOST = few(90, 6), 250, 60
 
 
 class Extremes(Drawer):

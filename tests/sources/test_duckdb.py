@@ -120,6 +120,7 @@ class TestWhatItMayTouch:
         assert asked(written(tmp_path, pa.table({"x": [1]})), "SELECT x FROM t", x="bigint") == [(1,)]
         assert not list((tmp_path / "home").iterdir())
 
+    @pytest.mark.long
     def test_more_memory_than_it_has_is_an_error(self) -> None:
         with pytest.raises(CannotReadHere, match="Out of Memory"):
             fetched("SELECT list(range) FROM range(1000000000)", views={}, tables={}, paths=[])
@@ -317,6 +318,7 @@ class TestRows:
 
 
 class TestManyFiles:
+    @pytest.mark.long
     def test_files_of_one_form_are_one_scan(self, tmp_path: Path) -> None:
         """More than a thousand files, most of them alike: each row has the hash of its own file, and its partition's values."""
         expected, files = set(), {}

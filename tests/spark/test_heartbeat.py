@@ -23,6 +23,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "EVERY", 0.05)
 
 
+@pytest.mark.long
 def test_lines_come_in_between_and_end_with_the_work() -> None:
     told: list[str] = []
     with heartbeat(lambda: None, told.append) as progress:

@@ -290,6 +290,7 @@ def test_ambiguous_names_and_case() -> None:
         parse_predicate("x.y", twice)
 
 
+@pytest.mark.long
 def test_thousands_of_terms() -> None:
     target = " OR ".join(f"(id = {n} AND judge = 'r{n}')" for n in range(3000))
     expression = parse_predicate(target, COLUMNS)
