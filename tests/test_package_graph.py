@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.package_graph import drawn, edges, mermaid, without_detours
+
+pytestmark = pytest.mark.long
 
 
 def test_the_picture_of_the_documents_is_drawn_from_the_imports() -> None:

@@ -68,6 +68,7 @@ def test_what_a_plan_joins_and_groups_by() -> None:
     assert keys_in(canonical(short.group(joined, by="a", give="a, count(y) AS n"))) == {(0, "a"): 1, (0, "b"): 0, (1, "c"): 0}
 
 
+@pytest.mark.long
 def test_orders_are_sketched_by_their_key() -> None:
     """TPC-H Q3, whose files nothing is known of: all columns of orders that the keys determine are safe alike."""
     pipeline = recorded()["q03"]

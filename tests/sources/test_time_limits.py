@@ -42,6 +42,7 @@ def look(stored: Materialization, within: TimeLimit) -> list[int]:
     return list(stored_files.matching(stored, [ROW, "n"], "n % 3 = 1", 3, [Order("n", True)], within=within))
 
 
+@pytest.mark.long
 def test_a_look_through_many_rows_is_ended(large: Materialization) -> None:
     threads = threading.active_count()
     with pytest.raises(QueryTooSlow, match="was ended after 0"):

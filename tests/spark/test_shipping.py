@@ -7,6 +7,8 @@ import sys
 import zipfile
 from pathlib import Path
 
+import pytest
+
 from airflow_lineage_provider.spark.shipping import PACKAGE, write_archive
 
 ON_EXECUTORS = """
@@ -30,6 +32,7 @@ print(problem_with("postgresql://nobody:secret@127.0.0.1:1/none", "psycopg2"))
 """
 
 
+@pytest.mark.processes
 def test_what_executors_import(tmp_path: Path) -> None:
     with zipfile.ZipFile(write_archive(tmp_path / "package.zip")) as archive:
         assert not [name for name in archive.namelist() if name.startswith(("web/", "operators/"))]
