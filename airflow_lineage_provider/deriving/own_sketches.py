@@ -19,7 +19,7 @@ from airflow_lineage_provider.plan.digest import digest_of
 from airflow_lineage_provider.plan.walk import operators
 from airflow_lineage_provider.sketches import kept_cuts
 from airflow_lineage_provider.sketches.files import sketched_attributes
-from airflow_lineage_provider.sketches.sketch import Sketch
+from airflow_lineage_provider.sketches.sketch import Sketch, read_together
 from airflow_lineage_provider.sketches.use import Selection, selection
 from airflow_lineage_provider.typed_json import written
 
@@ -39,14 +39,14 @@ def own_selections(run: AskedRun, spark_version: str) -> dict[int, tuple[str, Se
     """
     if (run.record.versions.get("airflow_lineage_provider"), run.record.versions.get("spark")) != (__version__, spark_version):
         return {}
-    found = {}
+    found, together = {}, {}
     stored = _leaves_of_stored(run.recorded)
     for one in _of_one_run(run):
         if one.leaf in run.recorded.sources and one.leaf not in stored and _is_of_these_versions(one, run.recorded):
             chosen = _selection(one, run.recorded)
             if chosen is not None:
-                found[one.leaf] = (one.column, chosen)
-    return found
+                found[one.leaf], together[one.leaf] = (one.column, chosen[0]), chosen[1]
+    return {leaf: found[leaf] for leaf in read_together(together)}
 
 
 def _of_one_run(run: AskedRun) -> list[StoredSketch]:
@@ -65,14 +65,16 @@ def _of_one_run(run: AskedRun) -> list[StoredSketch]:
     return [one for one in same if one.run_id == same[0].run_id]
 
 
-def _selection(stored: StoredSketch, recorded: RecordedPlan) -> Selection | None:
-    """The rows of an accurate sketch; None where it is another, has all rows, or cannot be read."""
+def _selection(stored: StoredSketch, recorded: RecordedPlan) -> tuple[Selection, tuple[int, ...]] | None:
+    """The rows of an accurate sketch, and the leaves that are read through theirs with it; None where it is another, has all rows, or
+    cannot be read."""
     source = recorded.sources[stored.leaf].source
     try:
         sketch, partition = Sketch.from_bytes(stored.content), kept_cuts.from_bytes(stored.cuts)
         if sketch.kind != "accurate" or (sketch.leaf, sketch.column, sketch.count) != (stored.leaf, stored.column, partition.count):
             return None
-        return selection(partition, sketch.fragments, *sketched_attributes(source, stored.column))
+        found = selection(partition, sketch.fragments, *sketched_attributes(source, stored.column))
+        return None if found is None else (found, sketch.together)
     except SketchError as problem:
         log.warning("sketch %s is not used: %s", stored.id, problem)
         return None

@@ -91,7 +91,9 @@ def sketched(run: AskedRun, wanted: Sketching, most: int, with_run: CarriedWithR
     columns = {leaf: column for leaf, column in wanted.capture.items() if not refused[leaf]}
     finding = _Finding(run, wanted, columns, most, with_run)
     finding.trace()
-    found = {leaf: _of_leaf(finding, wanted, leaf, spark) for leaf in columns}
+    selections: dict[int, tuple[str, Selection | None]] = {}
+    found = {leaf: _of_leaf(finding, leaf, spark, selections) for leaf in columns}
+    found |= _counted_together(finding, spark, {leaf: one for leaf, one in found.items() if not isinstance(one, str)}, selections)
     problems = {leaf: one for leaf, one in (refused | found).items() if isinstance(one, str) and one}
     made = [one for one in found.values() if isinstance(one, StoredSketch)]
     told = [*wanted.uses, *(_unused(wanted.capture[leaf], problem) for leaf, problem in problems.items())]
@@ -101,18 +103,42 @@ def sketched(run: AskedRun, wanted: Sketching, most: int, with_run: CarriedWithR
     return Sketched(made, tuple(sorted(told, key=lambda use: use.leaf)), share)
 
 
-def _of_leaf(finding: _Finding, wanted: Sketching, leaf: int, spark: SparkTracing) -> StoredSketch | str:
-    """The sketch of one source, or why there is none."""
-    column, run = wanted.capture[leaf].safe, finding.run
-    run.progress(f"sketching {column.column} of {column.table}")
+def _of_leaf(finding: _Finding, leaf: int, spark: SparkTracing, selections: dict[int, tuple[str, Selection | None]]) -> StoredSketch | str:
+    """The sketch of one source, whose column and selection are noted; or why there is none."""
+    column = finding.wanted.capture[leaf].safe
+    finding.run.progress(f"sketching {column.column} of {column.table}")
     with ExitStack() as stack:
-        maker = _Made(finding, wanted, leaf, spark, stack)
+        maker = _Made(finding, finding.wanted, leaf, spark, stack)
         try:
             one = maker.stored()
         except (SketchError, OverflowError, ValueError) as error:  # a value that Python has not
             return f"not captured: {error}"
-    ties = _ties(finding, spark, leaf, maker) if leaf in _counted(wanted) else ""
-    return _too_large(one) or ties or one
+    selections[leaf] = (maker.name, maker.selection)
+    return _too_large(one) or one
+
+
+def _counted_together(
+    finding: _Finding, spark: SparkTracing, made: Mapping[int, StoredSketch], selections: Mapping[int, tuple[str, Selection | None]]
+) -> dict[int, StoredSketch | str]:
+    """What becomes of the sketches over which rows may tie at a limit. It is counted once, over all that are under the limit: over each of
+    them alone others could tie, so that they are read together, or none."""
+    limits: dict[int, list[int]] = {}
+    found: dict[int, StoredSketch | str] = {}
+    by_id: dict[int, o.Limit] = {}
+    for leaf in sorted(made.keys() & _counted(finding.wanted)):
+        limit = limit_to_count(finding.whole, leaf)
+        if limit is None or limit.count is None:
+            found[leaf] = "rows may tie at the limit"
+            continue
+        by_id[id(limit)] = limit
+        limits.setdefault(id(limit), []).append(leaf)
+    for number, leaves in limits.items():
+        problem = _ties(finding, spark, by_id[number], {leaf: selections[leaf] for leaf in leaves})
+        for leaf in leaves:
+            sketch = Sketch.from_bytes(made[leaf].content)
+            content = replace(sketch, together=tuple(leaves)).to_bytes() if len(leaves) > 1 else made[leaf].content
+            found[leaf] = problem or replace(made[leaf], content=content)
+    return found
 
 
 def _counted(wanted: Sketching) -> frozenset[int]:
@@ -147,18 +173,15 @@ def _too_large(one: StoredSketch) -> str:
     return f"it would have {one.rows:,} of {one.total:,} rows: too many to be worth it" if one.rows > WORTH * one.total else ""
 
 
-def _ties(finding: _Finding, spark: SparkTracing, leaf: int, made: _Made) -> str:
-    """Why the limit could cut other rows over a sketch. Where none tie over all rows, none do over any sketch of them (`ties`): of several
-    sketches that is counted first, once."""
-    limit = limit_to_count(finding.whole, leaf)
-    if limit is None or limit.count is None:
-        return "rows may tie at the limit"
-    if len(_counted(finding.wanted)) > 1 and finding.in_place(spark, limit, {}) <= limit.count:
+def _ties(finding: _Finding, spark: SparkTracing, limit: o.Limit, selections: Mapping[int, tuple[str, Selection | None]]) -> str:
+    """Why the limit could cut other rows over sketches."""
+    from airflow_lineage_provider.spark.rereading.counted import counted
+
+    found = counted(spark, unique_names(rows_in_place(limit)), selections, finding.run.udfs)
+    if found <= (limit.count or 0):
         return ""
-    found = finding.in_place(spark, limit, {leaf: (made.name, made.selection)})
-    if found <= limit.count:
-        return ""
-    return f"rows tie at the limit: over the sketch {found:,} are in its first {limit.count:,} places, and another run may take others"
+    over = "the sketch" if len(selections) == 1 else "the sketches"
+    return f"rows tie at the limit: over {over} {found:,} are in its first {limit.count:,} places, and another run may take others"
 
 
 # --- what stands behind the result -------------------------------------------------------------------------------------
@@ -205,23 +228,11 @@ class _Finding:
     with_run: CarriedWithRun | None
     how: dict[int, str] = field(default_factory=dict)
     traced: Mapping[int, _Behind] = field(default_factory=dict)
-    over_all: dict[int, int] = field(default_factory=dict)
 
     @cached_property
     def whole(self) -> o.Plan:
         """The plan of the result over sources alone."""
         return rest_of_plan(self.run.recorded.plan, frozenset())
-
-    def in_place(self, spark: SparkTracing, limit: o.Limit, selections: Mapping[int, tuple[str, Selection | None]]) -> int:
-        """How many rows are in a limit's places, with those that tie with the last; over all rows of the sources it is counted once."""
-        from airflow_lineage_provider.spark.rereading.counted import counted
-
-        if not selections and id(limit) in self.over_all:
-            return self.over_all[id(limit)]
-        found = counted(spark, unique_names(rows_in_place(limit)), selections, self.run.udfs)
-        if not selections:
-            self.over_all[id(limit)] = found
-        return found
 
     def carried(self, leaf: int, partition: AnyPartition) -> frozenset[int] | None:
         """The fragments that the rows of the result carried; None where they carried none."""

@@ -28,7 +28,7 @@ from airflow_lineage_provider.sketches.columns import SafeColumn, canonical, saf
 from airflow_lineage_provider.sketches.composite import AnyPartition
 from airflow_lineage_provider.sketches.files import FILE_PATH, sketched_attributes
 from airflow_lineage_provider.sketches.reuse import why_not_reused
-from airflow_lineage_provider.sketches.sketch import Sketch
+from airflow_lineage_provider.sketches.sketch import Sketch, read_together
 from airflow_lineage_provider.sketches.steps import why_not_aligned
 from airflow_lineage_provider.sketches.template import Binding
 from airflow_lineage_provider.sketches.ties import cut_together
@@ -62,11 +62,13 @@ def fitting(asked: Asked, store: RunStore) -> Sketching:
 
 @dataclass(frozen=True)
 class _Fit:
-    """What becomes of a source: where a sketch is used, the selection of the rows that are read, and files that are read whole."""
+    """What becomes of a source: where a sketch is used, the selection of the rows that are read, files that are read whole, and the leaves
+    that must be read through sketches of its run beside it."""
 
     use: SketchUse
     selection: Selection | None = None
     in_full: tuple[str, ...] = ()
+    together: tuple[int, ...] = ()
 
     @property
     def is_used(self) -> bool:
@@ -166,6 +168,7 @@ class _Fitting:
             if best.fits and (run.rows() >= best.rows or self._is_other(run.binding) > best.is_other):
                 break  # by no later one fewer are read
             tried = {leaf: self._served(sources[leaf], one, len(fresh[leaf])) for leaf, one in run.sketches.items()}
+            tried |= _alone({leaf: fit for leaf, fit in tried.items() if fit.is_used}, sources)
             used = {leaf: fit for leaf, fit in tried.items() if fit.is_used}
             problems |= {leaf: fit for leaf, fit in tried.items() if leaf not in used}
             if used and (not best.fits or run.rows(used) < best.rows):
@@ -232,7 +235,8 @@ class _Fitting:
         except SketchError as problem:
             return _unreadable(source, stored, problem)
         told = f"sketch of run {stored.run_id}, {of}: {stored.rows:,} of {stored.total:,} rows"
-        return _Fit(_used(source, stored, told, len(sketch.fragments), sketch.count, stored.rows, stored.total, _files_of(found)), found)
+        use = _used(source, stored, told, len(sketch.fragments), sketch.count, stored.rows, stored.total, _files_of(found))
+        return _Fit(use, found, together=sketch.together)
 
     # --- of a version from before an append ----------------------------------------------------------------------------
 
@@ -301,6 +305,13 @@ class _Fitting:
         with spark_errors(f"looking at the new rows of {source.source.relation.name}"):
             found = AppendedSource(source.source, frame, files, one, sketch, partition).read(rule)
         return _Fit(_used_with_new(source, one, sketch.count, found, len(files), rule), found.selection, found.in_full)
+
+
+def _alone(used: Mapping[int, _Fit], sources: Mapping[int, RecordedSource]) -> dict[int, _Fit]:
+    """Those of one run's that are not used after all, as others are not that they are read together with."""
+    left = read_together({leaf: fit.together for leaf, fit in used.items()})
+    told = "rows may tie at the limit: that none do was counted over sketches of its run together, and another of these does not serve"
+    return {leaf: _Fit(unused(sources[leaf], told, fit.use.column)) for leaf, fit in used.items() if leaf not in left}
 
 
 def _parts(source: RecordedSource, stored: StoredSketch) -> tuple[Sketch, AnyPartition]:

@@ -7,6 +7,7 @@ It is *accurate* with exactly these, a superset with more; both serve. With one 
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, get_args
 from typing import Literal as OneOf
@@ -29,6 +30,8 @@ class Sketch:
     (`column_text`).
 
     ``versions`` are the versions of *all* sources of the run, in the order of its leaves: with others the sketch says nothing.
+    ``together`` are the leaves whose sketches of the same run are read beside it, or it is not read: over all of these, and not over
+    each, it was counted that no rows tie at a limit.
 
     :raises SketchError: a fragment is not one of the partition's, or the kind is no kind.
     """
@@ -39,6 +42,7 @@ class Sketch:
     fragments: frozenset[int]
     versions: tuple[str, ...] = ()
     kind: SketchKind = "accurate"
+    together: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         wrong = sorted(one for one in self.fragments if not 0 <= one < self.count)
@@ -49,15 +53,17 @@ class Sketch:
 
     def to_bytes(self) -> bytes:
         """With a version of the format and a checksum: two bits a fragment at most, so 10,000 fragments are less than 10 KB. (Of several
-        columns it is of a format that releases which know but one do not read.)"""
+        columns, or read with others alone, it is of a format that releases which know neither do not read.)"""
         bits = sum(1 << one for one in self.fragments).to_bytes((self.count + 7) // 8, "little")
         columns = columns_in(self.column)
         head = {"leaf": self.leaf, "column": self.column, "count": self.count, "versions": self.versions, "kind": self.kind}
         if len(columns) > 1:
             del head["column"]
             head["columns"] = columns
+        if self.together:
+            head["together"] = self.together
         body = json.dumps(head, separators=(",", ":")).encode() + b"\0" + bits
-        return packed(_MAGIC, body, 2 if len(columns) > 1 else 1)
+        return packed(_MAGIC, body, 2 if len(columns) > 1 or self.together else 1)
 
     @staticmethod
     def from_bytes(data: bytes) -> Sketch:
@@ -81,4 +87,16 @@ def _read(body: bytes) -> Sketch:
     fragments = frozenset(at for at in range(len(bits) * 8) if number >> at & 1)
     column = of_columns(head["columns"]) if "columns" in head else head["column"]
     given = {"leaf": head["leaf"], "column": column, "count": head["count"], "kind": head["kind"]}
-    return Sketch(fragments=fragments, versions=tuple(head["versions"]), **given)
+    return Sketch(fragments=fragments, versions=tuple(head["versions"]), together=tuple(map(int, head.get("together", ()))), **given)
+
+
+def read_together(together: Mapping[int, Collection[int]]) -> frozenset[int]:
+    """Of the sketches of one run that could be read, by leaf with those that each is read together with, those that can.
+
+    >>> sorted(read_together({0: (0, 1), 1: (0, 1), 2: ()})), sorted(read_together({0: (0, 1), 2: ()}))
+    ([0, 1, 2], [2])
+    """
+    left = frozenset(together)
+    while lacking := {leaf for leaf in left if not left.issuperset(together[leaf])}:
+        left -= lacking
+    return left

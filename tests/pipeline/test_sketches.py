@@ -387,6 +387,25 @@ def test_rows_that_tie_at_a_limit(spark: SparkSession, lineage: Lineage) -> None
     assert "another run may give others" in use.because
 
 
+def test_two_sources_are_read_together_where_rows_may_tie_over_one(spark: SparkSession, lineage: Lineage) -> None:
+    """It is counted over both at once, and is not asked over each."""
+    on = {"orders": "o_orderkey", "lineitem": "l_orderkey"}
+    sql = "SELECT o_orderkey, l_line FROM orders JOIN lineitem ON o_orderkey = l_orderkey WHERE o_price > 300 ORDER BY o_status LIMIT 3"
+    many = lineage.run(sql.replace("= l_orderkey", "<= l_orderkey"), name="tied together", sketches="capture", sketch_on=on)
+    assert {one.state for one in many.sketches} == {"unused"}
+    assert any("over the sketches" in one.because for one in many.sketches), many.sketches
+    sql = sql.replace("WHERE", "WHERE l_line = 1 AND")
+    run = lineage.run(sql, name="tied together", sketches="capture", sketch_on=on)
+    assert states(run) == {"orders.o_orderkey": "captured", "lineitem.l_orderkey": "captured"}, run.sketches
+    again = lineage.run(sql, name="tied together", sketches="use")
+    assert states(again) == {"orders.o_orderkey": "used", "lineitem.l_orderkey": "used"}, again.sketches
+    assert bag(again.result) == bag(run.result)
+    lineage.drop_sketch(next(one.sketch for one in run.sketches if one.table == "orders"))
+    alone = lineage.run(sql, name="tied together", sketches="use")
+    assert {one.state for one in alone.sketches} == {"unused"}
+    assert any("together" in one.because for one in alone.sketches), alone.sketches
+
+
 def test_the_best_by_a_models_value(spark: SparkSession, lineage: Lineage) -> None:
     """The model below the limit is called to count ties, and for the rows of the sketch alone when it is used."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -101,6 +102,22 @@ def two_runs(node: q.Node, leaves: dict[str, q.Data]) -> list[list[Row]]:
     return [evaluate.rows(node, one) for one in (leaves, turned)]
 
 
+def test_sketches_are_read_together_or_not_at_all() -> None:
+    """Over both it was counted that no rows tie at the limit: over one alone others may."""
+    node, leaves = first(1)
+    with any_that_tie():
+        pipeline, rows = pipeline_of(node, leaves), two_runs(node, leaves)[0]
+        made = by_key("one", rows, leaves, instance_of(pipeline).binding)
+        both = [replace(one, content=replace(Sketch.from_bytes(one.content), together=(0, 1)).to_bytes()) for one in made]
+        assert {one.state for one in fit(pipeline, both).uses} == {"used"}
+        for alone in both:
+            uses = {one.leaf: one for one in fit(pipeline, [alone]).uses}
+            assert {one.state for one in uses.values()} == {"unused"}
+            assert "was counted over sketches of its run together" in uses[alone.leaf].because
+        for at, alone in enumerate(made):
+            assert [one.leaf for one in fit(pipeline, [alone, both[1 - at]]).uses if one.state == "used"] == [0, 1]
+
+
 def test_sketches_of_two_runs_lose_a_row() -> None:
     """Each of the one run's sketches has fewer rows of one table; what they have together meets nothing."""
     node, leaves = first(1)
@@ -177,10 +194,11 @@ def test_several_sketches_lose_nothing(block: int) -> None:
     wrong = [
         one
         for seed in range(first, first + (min(BLOCK, EXAMPLES - block * BLOCK) if EXAMPLES else SAMPLE))
-        for one in beside.check(seed, told)
+        for one in beside.check(seed, told) + (beside.check_where_rows_tie(seed, told) if seed % 2 else [])
     ]
     print(dict(told))
     assert not wrong, wrong[0]
     assert told["checks"] > 0
     assert told["of several runs"] > 0
+    assert told["tied over one alone"] > 0
     assert told["plans with a limit"] >= 0.2 * told["plans"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from random import Random
@@ -79,6 +80,9 @@ def test_a_sketch_is_read_as_it_was_written_in_few_bytes(share: float) -> None:
     written = made.to_bytes()
     assert Sketch.from_bytes(written) == made
     assert len(written) <= 10_000
+    beside = replace(made, together=(0, 3))
+    assert Sketch.from_bytes(beside.to_bytes()) == beside
+    assert (written[3], beside.to_bytes()[3]) == (1, 2), "a release that reads it alone would read it wrongly"
 
 
 def test_what_is_damaged_is_refused() -> None:
