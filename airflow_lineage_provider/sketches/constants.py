@@ -39,6 +39,9 @@ def constant(cut: Any, type_: str) -> Literal:
     """
     match kind_of(type_):
         case "number":
+            bits = _WHOLE_BITS.get(type_)
+            if type(cut) is int and bits is not None and -(1 << bits - 1) <= cut < 1 << bits - 1:  # most are
+                return Literal(value=str(cut), type=type_)
             return _number(Decimal(cut), type_)
         case "float":  # a float is compared as the double that it is
             text = repr(float(cut) + 0.0)  # -0.0 is 0.0
