@@ -3,8 +3,9 @@ sources sketches are of one run or none; and the rows in a limit's places, of wh
 
 Of rows that tie at a limit any may stay. The rows of the result that a sketch was taken of are there over the sketch as they were, and no
 other row is better than in the plain run (`order`); so the limit cuts the same rows, unless others tie with the last of them *over the
-sketch*. Whether any do can be counted: it is for the same constants and versions what it is once. Of several sources it is counted over their
-sketches together: over one alone there are more rows that could tie. (The paper breaks ties by the other columns, which SQL does not do.)
+sketch*. Whether any do can be counted: it is for the same constants and versions what it is once. Of several sources it is counted over
+their sketches together: over one alone there are more rows that could tie. (The paper breaks ties by the other columns, which SQL does
+not do.)
 """
 
 from __future__ import annotations
