@@ -22,7 +22,7 @@ from airflow_lineage_provider.arrays.relation import INPUTS, OUTPUTS, Relation
 from airflow_lineage_provider.arrays.sealed import Seal, damaged
 from airflow_lineage_provider.arrays.tail import Further
 from airflow_lineage_provider.arrays.unread import Unread
-from airflow_lineage_provider.arrays.whole_numbers import Source, number
+from airflow_lineage_provider.arrays.whole_numbers import Source, number, signed
 from airflow_lineage_provider.errors import InvalidArray, InvalidRelation, RelationDamaged, TooManyCells
 from airflow_lineage_provider.settings import cell_limit
 from airflow_lineage_provider.words import ArrayEncoding, check_word
@@ -31,6 +31,9 @@ SEAL = Seal(magic=b"PRVC", version=3, tailed=3, what="the relation", other="no r
 
 FIRST_READ = 4096
 """Of a relation that is read in parts so many bytes are read first: they have mostly all that stands before its pages."""
+LIKELY = b"_" * SEAL.at_version + bytes([SEAL.tailed]) + b"%" + bytes([COUNTED]) + signed(0) + number(1) + b"%"
+"""How the bytes begin, as SQL's LIKE has it, of relations that a question needs parts of, and of few others: they have pages, and rows that
+are all output cells in their order, so that positions along the last axis count from 0 by one."""
 
 _WRITERS: Mapping[ArrayEncoding, Callable[[Ints], tuple[bytes, bytes]]] = {
     "provrc": lambda column: (packed(column), b""), "provrc-gzip": lambda column: (deflated(column), b""), "provrc-pco": pcoded,

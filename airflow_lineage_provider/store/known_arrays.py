@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import sqlalchemy as sa
 
-from airflow_lineage_provider.arrays.codec import FIRST_READ, SEAL
+from airflow_lineage_provider.arrays.codec import FIRST_READ, LIKELY
 from airflow_lineage_provider.arrays.keeping import AHEAD, InParts, Pair
 from airflow_lineage_provider.arrays.labels import Labels
 from airflow_lineage_provider.arrays.link import unsigned
@@ -28,6 +28,8 @@ _VALUES = {
     "digests": "text[]", "sources": "text[]", "outputs": "text[]", "read": "bigint[]", "least": "bigint", "ahead": "integer",
     "number": "bigint", "begins": "integer[]", "counts": "integer[]",
 }  # fmt: skip
+_BEGINNING = 256
+"""So many bytes tell whether a relation is likely to be needed in parts."""
 _WHOLE = InParts(2**59, ())
 """No relation has so many bytes."""
 
@@ -78,13 +80,12 @@ def _known() -> tuple[Statement, tuple[str, ...]]:
     pair = sa.func.unnest(*texts[1:]).table_valued("source", "output", with_ordinality="at").render_derived(name="pair")
     length = sa.func.octet_length(_relations.c.content)
     # (PostgreSQL reads no more of it for its length, or for a part.)
-    version = _substring(SEAL.at_version, SEAL.at_version + 1)
     is_by_rows = _relations.c.turned == (pair.c.at <= ahead)
     is_large = length > least * sa.case((is_by_rows, sa.literal_column("1")), else_=sa.literal_column(str(AHEAD)))
-    has_pages = version >= sa.literal_column(f"'\\x{SEAL.tailed:02x}'::bytea")
+    is_likely = _substring(0, _BEGINNING).like(sa.literal_column(f"'\\x{LIKELY.hex()}'::bytea"))
     content = sa.case(
         (_relations.c.id == sa.any_(read), None),
-        (sa.and_(is_large, has_pages), _substring(0, FIRST_READ)),
+        (sa.and_(is_large, is_likely), _substring(0, FIRST_READ)),
         else_=_relations.c.content,
     )
     # A left join is looked up for each pair; another could read all relations, and look for each among the pairs.
@@ -118,7 +119,7 @@ def known(ask: Ask, names: Collection[str], pairs: Collection[Pair], read: Colle
     """What there is of these arrays, and of pairs of them.
 
     :param read: ids of relations whose content is not wanted.
-    :param parts: of which relations only the beginning is wanted, if they have pages; all is wanted without.
+    :param parts: of which relations only the beginning is wanted, if parts of these are likely to be needed; all is wanted without.
     """
     of = {name: digest(name) for name in names}
     by_digest = {number: name for name, number in of.items()}

@@ -191,6 +191,14 @@ def test_of_a_large_relation_a_question_reads_what_it_needs(large: Lineage, monk
         relation = closed.arrays.relation("A", "B")
     assert not relation.is_apart
     assert relation.in_lo[0].tolist() == SHUFFLED.tolist()
+    large.arrays.array("sums", (2**16,))
+    groups = np.sort(np.random.default_rng(8).integers(0, 2**16, 2**17))[None]
+    still = np.zeros((1, 2**17), dtype=np.int8)
+    large.arrays.lineage("A", "sums", Relation((2**16,), (2**17,), groups, groups, SHUFFLED[None], SHUFFLED[None], still, still))
+    read.clear()
+    behind_sum = another(large).arrays.prov_query(["sums", "A"], 9).indices()[:, 0]
+    assert behind_sum.tolist() == np.sort(SHUFFLED[groups[0] == 9]).tolist()
+    assert (len(read), sum(read[0]) > 2**16) == (1, True), "of rows that are looked for all are needed"
     sql(large.store.url, "UPDATE lineage.array_relations SET turned = true")
     for path, statements, behind in ((["A", "B"], 2, int(SHUFFLED[9])), (["B", "A"], 1, int(np.flatnonzero(SHUFFLED == 9)[0]))):
         read.clear()
