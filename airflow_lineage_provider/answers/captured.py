@@ -27,8 +27,9 @@ class CapturedMap:
     rows have sets of rows behind them in common (groups, frames, partners), one index leads to the sets of a segment that is not stored,
     and others on from them. ``encoding`` is how it is written, ``because`` why so; ``edges`` are pairs of rows, ``bytes`` those that are
     written. ``shape`` is what the encoding hangs on: how many rows stand behind one, how many one stands behind, how near they are
-    (`capture.shape`); None of indexes of older releases. ``seconds`` are those that choosing the encoding and writing took, not those in
-    which the rows were found (`CapturedWay`).
+    (`capture.shape`); None of indexes of older releases. ``whole``: it leads from the result's rows to all source rows behind them, beside
+    indexes that say the same together, too slowly. ``seconds`` are those that choosing the encoding and writing took, not those in which
+    the rows were found (`CapturedWay`).
     """
 
     segment: int
@@ -41,6 +42,7 @@ class CapturedMap:
     bytes: int
     shape: Shape | None = None
     seconds: float = 0.0
+    whole: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,7 +146,7 @@ def _map(one: RecordedMap, recorded: RecordedPlan) -> CapturedMap:
     return CapturedMap(
         segment=one.segment, of=of, to=to, direction=one.direction,
         encoding=one.encoding, because=one.because, edges=one.edges, bytes=one.bytes, shape=one.shape,
-        seconds=one.seconds,
+        seconds=one.seconds, whole=one.whole,
     )  # fmt: skip
 
 

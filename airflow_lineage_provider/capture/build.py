@@ -9,7 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.capture.classes import Classes
-from airflow_lineage_provider.capture.csr import Csr, Edges, composed, csr
+from airflow_lineage_provider.capture.csr import Csr, Edges, csr
+from airflow_lineage_provider.capture.ends import Ends
 from airflow_lineage_provider.capture.parts import Parts
 from airflow_lineage_provider.capture.rids import Listed, RidSpace, counted, in_order
 from airflow_lineage_provider.capture.sets import FoundEdges
@@ -297,7 +298,8 @@ class Building:
         for key, space in spaces.items():
             if key not in by_value:
                 built.add_space(key, space, self._counts(key))
-        classes = self._divide(divided, spaces, built) if divided is not None else {}
+        ends = Ends(self._found.asked, partial(self._csr_of, spaces), lambda key: spaces[key].rows)
+        classes = self._divide(divided, spaces, built, ends) if divided is not None else {}
         for (node, to), asked in self._found.asked.items():
             edges, others = self._edges_of(node, to, asked, spaces)
             one = classes.get(to[1], Classes()) if to[0] == "source" else Classes()
@@ -313,13 +315,22 @@ class Building:
                 built.add_map(node, to, "backward", one.divided(kept), others, one.number, because)
             if directions != "backward" and to[0] != "control":
                 built.add_map(node, to, "forward", inverted(kept, others, self.room), kept.rows, because=because)
+        # (Of a stored segment that was not asked about the store knows what is behind it.)
+        is_whole = directions != "forward" and self.reached() <= self.begun
+        whole = [number for side, number in spaces if side == "source" and number not in classes] if is_whole else []
+        for leaf, edges, because in ends.slow(self._told(built, captured, seconds, engine).lineage, whole, self.most):
+            built.add_map(("segment", 0), ("source", leaf), "backward", edges, spaces["source", leaf].rows, because=because, whole=True)
         if self._witnesses is not None:
             result, sources = spaces["segment", 0], {number: one for (side, number), one in spaces.items() if side == "source"}
             built.add_witnesses(self._witnesses.numbered(result.rids(self._outputs[0]), result.rows, sources))
+        return self._told(built, captured, seconds, engine)
+
+    def _told(self, built: Writer, captured: datetime, seconds: float, engine: str) -> BuiltIndex:
+        """What was written so far."""
         told = built.recorded(captured, seconds, engine, self._met, self._pruned)
         return replace(told, index=replace(told.index, difference=self.difference))
 
-    def _divide(self, divided: Divided, spaces: Mapping[RowSetKey, RidSpace], built: Writer) -> dict[int, Classes]:
+    def _divide(self, divided: Divided, spaces: Mapping[RowSetKey, RidSpace], built: Writer, ends: Ends) -> dict[int, Classes]:
         """The classes of source leaves' rows, and the cubes of them."""
         classes = {}
         for leaf, table in divided.tables.items():
@@ -328,25 +339,10 @@ class Building:
             classes[leaf] = divided.classes(leaf, spaces["source", leaf], self._behind_any(leaf, spaces))
             built.add_classes(leaf, classes[leaf], table)
             if table.cube:
-                edges = classes[leaf].kept(self._down_to(("segment", 0), leaf, spaces))
+                edges = classes[leaf].kept(ends.between(("segment", 0), leaf))
                 for cube in table.cube:
                     built.add_cube(leaf, cube, edges, partial(divided.cells, leaf, cube))
         return classes
-
-    def _down_to(self, node: RowSetKey, leaf: int, spaces: Mapping[RowSetKey, RidSpace]) -> Csr:
-        """The edges from a row set's rows to the rows of a source leaf behind them, through other segments and sets, too."""
-        import numpy as np
-
-        rows, rids = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-        for (of, to), asked in self._found.asked.items():
-            if of != node or to[0] == "control" or (to[0] == "source" and to[1] != leaf):
-                continue
-            edges, _ = self._edges_of(node, to, asked, spaces)
-            edges = edges if to[0] == "source" else composed(edges, self._down_to(to, leaf, spaces))
-            rows.append(np.repeat(np.arange(edges.rows), edges.degrees))
-            rids.append(edges.rids)
-        found = Edges(np.concatenate(rows), np.concatenate(rids))
-        return csr(found, spaces[node].rows, spaces["source", leaf].rows)
 
     def _check_classes(self, node: RowSetKey, rows: int, classes: int) -> None:
         if rows * classes > max(self.most, rows):
@@ -398,6 +394,9 @@ class Building:
         if space is None or (key[0] == "segment" and key[1] in self._outputs and self._rids_of(key) is None):
             return False
         return not any((space.rids(part) < 0).any() for part in self._keys(key))
+
+    def _csr_of(self, spaces: Mapping[RowSetKey, RidSpace], node: RowSetKey, to: RowSetKey) -> Csr:
+        return self._edges_of(node, to, self._found.asked[node, to], spaces)[0]
 
     def _edges_of(self, node: RowSetKey, to: RowSetKey, asked: list[Numbers], spaces: Mapping[RowSetKey, RidSpace]) -> tuple[Csr, int]:
         import numpy as np

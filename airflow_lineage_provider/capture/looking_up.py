@@ -11,7 +11,7 @@ from airflow_lineage_provider.capture.encodings import ENCODINGS
 from airflow_lineage_provider.capture.recorded import Direction, RecordedClasses, RecordedCube, RecordedIndex, RecordedMap, Side
 from airflow_lineage_provider.capture.rids import Listed, RidSpace, counted
 from airflow_lineage_provider.errors import RecordDamaged
-from airflow_lineage_provider.tracing.maps import Rows, RowSet, distinct_rows
+from airflow_lineage_provider.tracing.maps import RESULT, Rows, RowSet, distinct_rows
 from airflow_lineage_provider.tracing.numbers import different
 from airflow_lineage_provider.tracing.reserved import TAG
 from airflow_lineage_provider.tracing.trace import Step
@@ -138,6 +138,39 @@ class LookedUpLineage:
         is_direct = not any(one.side in ways for one in used)
         return {to: pairs[0] if is_direct else _once(pairs) for to, pairs in found.items()}, used
 
+    def from_end_to_end(self, rows: Rows, leaves: Sequence[int]) -> tuple[dict[int, pa.Table], str] | None:
+        """Tag and lineage key of the rows of source leaves that stand behind rows of the result, and what they were looked up in; None
+        where it is not kept of each of the leaves from end to end (`capture.ends`). It is what `step` after `step` says.
+
+        :raises RecordDamaged: as `step`.
+        """
+        kept = {one.input: one for one in self.index.maps if one.whole}
+        if rows.of != RESULT or not kept.keys() >= {*leaves}:
+            return None
+        tags, rids = _numbers(rows.keys, 0), self.space("segment", 0).rids(rows.keys.drop_columns([TAG]))
+        found = {leaf: self.edges(kept[leaf], rids, "backward") for leaf in leaves}
+        tables = {leaf: self._tagged("source", leaf, tags[edges.asked], edges.rid) for leaf, edges in found.items()}
+        return tables, f"{self.names([kept[leaf] for leaf in leaves], 'backward')}, from end to end"
+
+    def rids_behind(self, rids: Numbers, leaf: int) -> Numbers:
+        """The rids of a source leaf's rows behind rows of the result, given by theirs, by way of all that stands between; ascending.
+
+        :raises RecordDamaged: as `step`.
+        """
+        import numpy as np
+
+        waiting: dict[Node, list[Tagged]] = {("segment", 0): [(np.zeros(len(rids), np.int64), rids)]}
+        found = [np.empty(0, np.int64)]
+        while waiting:
+            # What stands behind a segment has greater numbers.
+            node = min(waiting, key=place)
+            for (side, number), pairs in self._behind(node, *_once(waiting.pop(node)), False)[0].items():
+                if (side, number) == ("source", leaf):
+                    found.append(pairs[1])
+                elif side == "segment":
+                    waiting.setdefault((side, number), []).append(pairs)
+        return different(np.concatenate(found))
+
     def _leads_to(self, node: Node, differences: bool) -> set[int]:
         """The source leaves behind a row set, down to stored segments."""
         own = [one for one in self.index.maps if one.node == node]
@@ -191,7 +224,7 @@ class LookedUpLineage:
 
     def maps(self, node: Node, direction: Direction) -> list[RecordedMap]:
         """One index for each input of a segment, or of sets: that of this direction, or the one of the other, which has the same pairs."""
-        own = [one for one in self.index.maps if one.node == node]
+        own = [one for one in self.index.maps if one.node == node and not one.whole]
         by_input = {(one.side, one.input): one for one in sorted(own, key=lambda each: each.direction == direction)}
         return list(by_input.values())
 

@@ -69,6 +69,16 @@ class Parts:
         self.put(number, contents)
         return number
 
+    def content(self, number: int, part: int) -> bytes:
+        """A part of an index, as it was put."""
+        at = next(at for at, one in enumerate(self.places) if (one.number, one.part) == (number, part))
+        waiting = at - (len(self.places) - len(self._waiting))
+        if waiting >= 0:
+            return self._waiting[waiting]
+        assert self._file is not None
+        self._file.seek(self.places[at].at)
+        return self._file.read(self.places[at].length)
+
     def bytes_of(self, number: int) -> int:
         """The bytes of an index's parts."""
         return self._bytes[number]

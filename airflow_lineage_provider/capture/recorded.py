@@ -53,6 +53,8 @@ class RecordedMap:
         numbered though it is not stored (`capture.sets`).
     :ivar of: whether it leads from the rows of a stored segment, from sets of rows, or from a control: from the one place where all rows
         stand that the right side of a difference has.
+    :ivar whole: whether it leads from the result to all rows of a source leaf that stand behind its rows, by way of whatever row sets
+        (`ends`): it says what the others say together.
     :ivar encoding, because: how it is written (`encodings`), and why. :ivar edges: how many pairs of rows it has.
     :ivar bytes: as it is written. :ivar parts: how many. :ivar seconds: that choosing how to write it, and writing it, took.
     :ivar starts: the row that each part begins with; of indexes of older releases none is told, and each part has `ROWS_OF_A_PART`.
@@ -76,6 +78,7 @@ class RecordedMap:
     classes: int = 1
     of: Literal["segment", "set", "control"] = "segment"
     seconds: float = 0.0
+    whole: bool = False
 
     @property
     def node(self) -> tuple[Side, int]:

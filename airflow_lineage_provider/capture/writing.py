@@ -7,11 +7,13 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.capture.choosing import choose
-from airflow_lineage_provider.capture.encodings.written import to_bytes
+from airflow_lineage_provider.capture.encodings.written import from_bytes, to_bytes
+from airflow_lineage_provider.capture.looking_up import LookedUpLineage
 from airflow_lineage_provider.capture.parts import Parts
 from airflow_lineage_provider.capture.recorded import (
     PAIRS_OF_A_PART,
@@ -50,6 +52,12 @@ class BuiltIndex:
 
     index: RecordedIndex
     parts: Parts
+
+    @property
+    def lineage(self) -> LookedUpLineage:
+        """It, asked before it is kept; what it was asked for stays in memory while this is there."""
+        part = cache(lambda number, one: from_bytes(self.parts.content(number, one)))
+        return LookedUpLineage(self.index, lambda number, wanted: {one: part(number, one) for one in wanted})
 
 
 @dataclass
@@ -138,9 +146,18 @@ class Writer:
         )
 
     def add_map(
-        self, node: RowSetKey, to: RowSetKey, direction: Direction, edges: Csr, others: int, classes: int = 1, because: str = ""
+        self,
+        node: RowSetKey,
+        to: RowSetKey,
+        direction: Direction,
+        edges: Csr,
+        others: int,
+        classes: int = 1,
+        because: str = "",
+        *,
+        whole: bool = False,
     ) -> None:
-        """One index, from rows to so many ``others``; ``because``: why it leads to sets of rows."""
+        """One index, from rows to so many ``others``; ``because``: why it leads to sets of rows, or from end to end (``whole``)."""
         began = time.perf_counter()
         starts, shape = _starts(edges), shape_of(edges, others)
         sliced = [edges.part(start, stop - start) for start, stop in pairwise([*starts, edges.rows])]
@@ -165,6 +182,7 @@ class Writer:
                 classes=classes,
                 of=of,
                 seconds=round(time.perf_counter() - began, 6),
+                whole=whole,
             )
         )
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
-from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
+from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee, weakest
 from airflow_lineage_provider.tracing.looked_up import LookedUp
-from airflow_lineage_provider.tracing.maps import LineageMap, Rows, RowSet
+from airflow_lineage_provider.tracing.maps import RESULT, LineageMap, Rows, RowSet
 from airflow_lineage_provider.tracing.python_guarantees import opaque
-from airflow_lineage_provider.tracing.trace import INDEX, Captured, Executor, Trace, TracedRun, trace
+from airflow_lineage_provider.tracing.trace import INDEX, Captured, Executor, Trace, TracedRun, TracingQuery, trace
 from airflow_lineage_provider.words import Difference, Subqueries
 
 if TYPE_CHECKING:
@@ -24,6 +26,10 @@ class Follower(Protocol):
 
 class CapturedLineage(Captured, Protocol):
     """Lineage that was captured, in both directions or in one."""
+
+    def from_end_to_end(self, rows: Rows, leaves: Sequence[int]) -> tuple[dict[int, pa.Table], str] | None:
+        """Tag and lineage key of the rows of source leaves behind rows of the result, by leaf, and what they were looked up in, where that
+        is one index for each of the leaves; else None."""
 
     def descendants(self, rows: Rows, output: RowSet, *, differences: bool = False) -> tuple[pa.Table, str] | None:
         """Tag and number of the segment's rows that descend from rows of a source, and what they were looked up in; None: not captured.
@@ -89,7 +95,24 @@ class LazyMap:
         return weakest(*(known.get(number) for number in self.input.numbers))
 
     def backward(self, rows: Rows) -> Rows:
+        found = self._from_end_to_end(rows)
+        if found is not None:
+            return found
         return self.lineage.behind(rows, differences=self.lineage.goes_into_sides, wanted=self.input).rows(self.input)
+
+    def _from_end_to_end(self, rows: Rows) -> Rows | None:
+        """At once, where that was captured so, and nothing on any way leaves anything of what the answer is worth."""
+        lineage, started = self.lineage, time.perf_counter()
+        is_of_ends = self.output == RESULT and self.input.kind == "source" and not lineage.goes_into_sides
+        if lineage.captured is None or not is_of_ends or self.guarantee != EXACT:
+            return None
+        found = lineage.captured.from_end_to_end(rows, self.input.numbers)
+        if found is None:
+            return None
+        tables, name = found
+        told, many = f"-- looked up in what was captured: {name}", sum(one.num_rows for one in tables.values())
+        query = TracingQuery(segment=0, engine=INDEX + name, sql=told, seconds=time.perf_counter() - started, rows=many)
+        return Trace(run=lineage.run, sources=tables, queries=[query]).rows(self.input)
 
     def forward(self, rows: Rows) -> Rows:
         captured, sides = self.lineage.captured, self.lineage.goes_into_sides

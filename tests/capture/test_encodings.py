@@ -159,7 +159,7 @@ def test_of_skewed_maps_too_it_is_within_a_twentieth(name: str, all_of_it: bool,
     starts = [*range(0, edges.rows, 4_000), edges.rows]
     parts = [edges.part(first, stop - first) for first, stop in pairwise(starts)]
     monkeypatch.setattr(choosing, "_ALL", 1 << 40 if all_of_it else 0)
-    monkeypatch.setattr(choosing, "_seconds", lambda *_: 0.0)  # a processor may be shared
+    monkeypatch.setattr(choosing, "seconds", lambda *_: 0.0)  # a processor may be shared
     found = choose(parts, others, shape_of(edges, others))
     sizes = {
         name: sum(len(to_bytes(one.encode(part, others))) for part in parts)
@@ -193,7 +193,7 @@ def _are_among(rows: list[list[int]], others: list[list[int]]) -> bool:
 
 def test_what_is_smaller_and_slow_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     edges = csr(Edges(np.repeat(np.arange(10), list(map(len, _PARITIES))), np.concatenate(_PARITIES)), 10, 1 << 12)
-    monkeypatch.setattr("airflow_lineage_provider.capture.choosing._seconds", lambda one, *_: 1e-4 if one.plain else 9.0)
+    monkeypatch.setattr("airflow_lineage_provider.capture.choosing.seconds", lambda one, *_: 1e-4 if one.plain else 9.0)
     found = choose([edges], 1 << 12, shape_of(edges, 1 << 12))
     assert found.encoding.plain
     assert "; shared roBDD would be smaller, and too slow" in found.because

@@ -22,6 +22,7 @@ from pyspark.sql import SparkSession
 from airflow_lineage_provider import Capture, CaptureTable, Lineage
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.answers.witnesses import Witnesses
+from airflow_lineage_provider.capture import ends
 from airflow_lineage_provider.deriving.asked_run import AskedRun
 from airflow_lineage_provider.deriving.captured_parts import looked_up
 from airflow_lineage_provider.deriving.derivation import Derivation, derivation
@@ -101,6 +102,11 @@ def _check_case(case: Case, lineage: Lineage, spark: SparkSession) -> None:
                 lineage.get_run(run.id).capture()
                 assert collected is None or collected == _captured_pairs(lineage.get_run(run.id))
                 _check_captured(case, lineage.get_run(run.id), expected)
+                with pytest.MonkeyPatch.context() as patched:
+                    for name in ("SLOW", "_FEW", "_QUICKER"):
+                        patched.setattr(ends, name, 0)
+                    if expected and any(one.whole for one in lineage.get_run(run.id).capture("backward")):
+                        _check_backward(case, lineage.get_run(run.id).backward("true", max_rows=MOST_TARGETS), expected)
                 if len(expected) <= MOST_BY_VALUE:
                     _check_by_value(case, lineage.get_run(run.id), expected)
             elif written is not None:

@@ -13,6 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Lineage, Run
+from airflow_lineage_provider.capture import ends
 from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.words import CaptureMode
 
@@ -99,6 +100,24 @@ def test_partition_columns(spark: SparkSession, store: Store, files: Path) -> No
     assert not len(run.forward("id = 2", "captured_divided", lazy=False))  # of FR
     rows = run.backward("month = 1", "captured_divided").rows
     assert {(row["country"], row["month"]) for row in rows.to_pylist()} == {("NL", 1), ("DE", 1)}
+
+
+def test_from_end_to_end_across_a_stored_segment(spark: SparkSession, store: Store, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = f"SELECT total % 3 AS rest, count(*) AS n FROM ({JOINED}) GROUP BY total % 3"
+    run = Lineage(spark, store=store).run(text, name="captured files", strategy="full_materialization")
+    run.close()
+    for name in ("SLOW", "_FEW", "_QUICKER"):
+        monkeypatch.setattr(ends, name, 0)
+    whole = {one.to: one.because for one in run.capture() if one.whole}
+    assert whole.keys() == {"captured_orders", "captured_clients"}
+    assert all(" ms by way of segment 1, " in one for one in whole.values())
+    joined = f"read_parquet('{files}/orders/*.parquet') o JOIN read_parquet('{files}/clients/*.parquet') c ON o.client = c.id"
+    totals = f"SELECT o.id, sum(o.amount) OVER (PARTITION BY c.country) AS total FROM {joined} WHERE o.amount > 5"
+    assert ids_behind(run, "captured_orders", "rest") == by_hand(f"SELECT total % 3, list(id) FROM ({totals}) GROUP BY 1")
+    found = run.backward("true", "captured_orders", lazy=False)
+    assert (found.engine.startswith("index: "), found.engine.endswith(", from end to end")) == (True, True)
+    answer = run.explain("true", save=False)
+    assert sorted(answer.sources["captured_orders"].rows.column("id").to_pylist()) == sorted(found.rows.column("id").to_pylist())
 
 
 def test_settings_of_spark_make_no_other_index(spark: SparkSession, store: Store, files: Path) -> None:

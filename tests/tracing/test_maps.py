@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -92,6 +95,50 @@ def test_what_is_not_reached_has_the_columns_of_its_set() -> None:
     nothing = lazy(example_4(), {0, 1}, Answering()).between(RESULT, RowSet("source", (0,))).backward(numbered_rows(RESULT, []))
     assert nothing.keys.schema == pa.schema([("lineage_tag", pa.int64()), ("key_0", pa.int64())])
     assert (nothing.keys.num_rows, nothing.engine) == (0, "lazy")
+
+
+class FromEndToEnd:
+    """Captured lineage that has nothing but one index, from the result to leaf 0, and says what it was asked."""
+
+    pruned = frozenset[int]()
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[int, ...]] = []
+
+    def step(self, segment: int, target: pa.Table, wanted: frozenset[int] | None = None, *, differences: bool = False) -> None:
+        return None
+
+    def descendants(self, rows: Rows, output: RowSet, *, differences: bool = False) -> None:
+        return None
+
+    def from_end_to_end(self, rows: Rows, leaves: Sequence[int]) -> tuple[dict[int, pa.Table], str] | None:
+        self.asked.append(tuple(leaves))
+        found = pa.table({"lineage_tag": [0, 0, 1, 0], "key_0": pa.array([5, 9, 5, 5], pa.int32())})
+        return ({0: found}, "rid index, from end to end") if tuple(leaves) == (0,) else None
+
+
+def test_what_is_kept_from_end_to_end_is_asked_for_rows_of_the_result_alone() -> None:
+    answering, captured = Answering(), FromEndToEnd()
+    lineage = replace(lazy(example_4(), {0, 1}, answering), captured=captured)
+    rows, source = numbered_rows(RESULT, [3, 4]), RowSet("source", (0,))
+    found = lineage.between(RESULT, source).backward(rows)
+    assert (found.engine, found.guarantee, found.of, answering.asked) == ("index: rid index, from end to end", EXACT, source, 0)
+    assert sorted(zip(*found.keys.to_pydict().values(), strict=True)) == [(0, 5), (0, 9), (1, 5)]
+    assert found.keys.schema.field("key_0").type == pa.int64()
+    judged = RowSet("segment", (1,))
+    others = [(RESULT, RowSet("source", (0, 2))), (RESULT, judged), (judged, RowSet("source", (1,)))]
+    for output, to in others:
+        assert lineage.between(output, to).backward(numbered_rows(output, [0])).engine.startswith("lazy")
+    assert captured.asked == [(0,), (0, 2)]
+    # What a Python function leaves of the answer hangs on the way.
+    grouped = replace(lazy(of_python("totals", CLIENT.output[:1]), {0}, answering), captured=FromEndToEnd())
+    assert grouped.between(RESULT, source).backward(rows).guarantee.level == "superset"
+    # Of right sides it knows nothing.
+    without = o.Join(left=CLIENT, right=LOAN, kind="left_anti", condition=equal(CLIENT.output[0], LOAN.output[0]))
+    sides = replace(lazy(Pipeline(plan=without, names=CLIENT.columns), {0}, answering), captured=FromEndToEnd(), difference="rows")
+    assert sides.between(RESULT, source).backward(rows).engine.startswith("lazy")
+    assert sides.between(RESULT, RowSet("source", (2,))).backward(rows).keys.num_rows
+    assert replace(sides, difference="control").between(RESULT, source).backward(rows).engine.endswith("from end to end")
 
 
 def test_a_segment_in_between_is_a_row_set_too() -> None:
