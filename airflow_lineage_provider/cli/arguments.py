@@ -191,9 +191,7 @@ def _explain(made: argparse.ArgumentParser) -> None:
     )
     max_rows(made, f"TARGET may match at most N rows; more are an error (default: {_TARGET_LIMIT})")
     made.add_argument("--verify", action="store_true", help="run the pipeline over the source rows found, and check that it gives the same")
-    _difference(
-        made, "what to show of the right side of EXCEPT, NOT IN and NOT EXISTS: one entry for the whole table, nothing, or all its rows"
-    )
+    _difference(made)
     _subqueries(made)
     made.add_argument(
         "--no-across", dest="across", action="store_false", help="end at the tables that this run read, even where other runs wrote them"
@@ -229,14 +227,12 @@ def _subqueries(made: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def _difference(made: argparse.ArgumentParser, told: str) -> None:
+def _difference(made: argparse.ArgumentParser) -> None:
     made.add_argument(
-        "--difference", default=words(Difference)[0], choices=words(Difference), help=f"{told} (default: %(default)s)",
+        "--difference", default=words(Difference)[0], choices=words(Difference),
+        help="what the right side of EXCEPT, NOT IN and NOT EXISTS is to the rows that passed it: one entry for the whole table (among "
+        "rows, nothing), nothing, or all its rows (default: %(default)s)",
     )  # fmt: skip
-
-
-def _difference_of_rows(made: argparse.ArgumentParser) -> None:
-    _difference(made, "with rows, all rows of the right side of EXCEPT, NOT IN and NOT EXISTS stand behind a row that passed; else none do")
 
 
 def _capture(made: argparse.ArgumentParser) -> None:
@@ -247,9 +243,7 @@ def _capture(made: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     captured_tables.add_to(made)
     _subqueries(made)
-    _difference(
-        made, "what to keep of the right side of EXCEPT, NOT IN and NOT EXISTS: in which rows it has a say, nothing, or all its rows, too"
-    )
+    _difference(made)
     made.add_argument("--witnesses", action="store_true", help="keep as well which source rows together made each row (Run.witnesses)")
     made.add_argument("--forget", action="store_true", help="drop what was captured; the lineage is traced again when it is asked for")
     secrets(made)
@@ -283,7 +277,7 @@ def _backward(made: argparse.ArgumentParser) -> None:
     made.add_argument("--at", metavar="N[,N]", help="in place of TARGET: positions of rows in the result, counted from 0")
     made.add_argument("--table", metavar="NAME", help="the source table whose rows are wanted (default: every one)")
     _subqueries(made)
-    _difference_of_rows(made)
+    _difference(made)
     _rows_of_runs(made)
 
 
@@ -311,7 +305,7 @@ def _forward(made: argparse.ArgumentParser) -> None:
         "--across", action="store_true", help="follow them on, into the results of all later recorded runs that read what this run wrote"
     )
     _subqueries(made)
-    _difference_of_rows(made)
+    _difference(made)
     _no_lazy(made)
 
 
