@@ -222,6 +222,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     warehouse, zone = str(tmp_path_factory.mktemp("warehouse")), "UTC"
     session = local_session("lineage tests", {"spark.sql.warehouse.dir": warehouse, "spark.sql.session.timeZone": zone, **_CHEAP})
     without_hadoops_defaults(session)
+    with_names_found_once(session)
     yield session
     session.stop()
 
@@ -245,3 +246,14 @@ def without_hadoops_defaults(session: SparkSession) -> None:
     for one in said:
         if not one["resource"].endswith("-default.xml") or one["key"] in _FILE_SYSTEMS:
             conf.set(one["key"], one["value"])
+
+
+def with_names_found_once(session: SparkSession) -> None:
+    """Keep the classes that PySpark names without their packages, and Py4J's own, which it names package by package: Java looks for each
+    such name in all of Spark's 280 jars, for it alone and for it in each package that it may be of, every time: a hundredth of all work.
+    """
+    java: Any = session._jvm
+    for name in ("PythonUtils", "PythonSQLUtils", "PythonErrorUtils", "SimplePythonFunction", "functions", "py4j"):
+        setattr(java, name, getattr(java, name))
+    java.py4j.reflection = java.py4j.reflection
+    java.py4j.reflection.TypeUtil = java.py4j.reflection.TypeUtil
