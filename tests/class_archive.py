@@ -18,7 +18,12 @@ _MADE_OF = ARCHIVE.with_suffix(".txt")
 
 # Not compiling what runs for seconds, and collecting rubbish without threads for it, costs the least. Room for compiled code: with one
 # compiler Java has 48 MB, throws away what it has compiled of Spark, and compiles it again.
-OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
+# (Compiling what is called less often costs more than it gains, and only what is called more often gains nothing.) Loggers of one context:
+# with one for each class loader Log4j looks through the stack for every logger, and objects that Spark reads of a task ask for their own.
+OPTIONS = (
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
+    " -Dlog4j2.contextSelector=org.apache.logging.log4j.core.selector.BasicContextSelector"
+)
 # Spark reads the classes of functions that it sends for each action (its closure cleaner), and a class is looked for in one jar after the
 # other: in the order of the folder Spark's core is one of the last of 280, and looking is a twentieth of all work of a JVM that is warm.
 _FIRST = ("slf4j-api-", "spark-core_", "spark-sql_", "spark-catalyst_", "scala-library-", "hadoop-client-api-")
