@@ -100,7 +100,7 @@ def same_rows(
     >>> import numpy as np, pyarrow as pa
     >>> remade, written = pa.chunked_array([["b", "a", "a"]]), pa.chunked_array([["a", "b", "a"]])
     >>> [one.tolist() for one in same_rows(np.array([7, 8, 9]), remade, np.array([0, 1, 2]), written, "/out")]
-    [[8, 9, 7], [0, 2, 1]]
+    [[7, 8, 9], [1, 0, 2]]
 
     :raises TracingError: they are not the same rows.
     """
