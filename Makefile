@@ -45,7 +45,7 @@ fuzz-arrays: setup ## Check ARRAY_EXAMPLES (10000) random relations of arrays, h
 	ARRAY_EXAMPLES=$${ARRAY_EXAMPLES:-10000} FUZZ_SEED=$${FUZZ_SEED:-$(shell date +%s)} .venv/bin/pytest $(PARALLEL) tests/arrays/test_random.py tests/arrays/test_reuse.py tests/arrays/test_tracked_truth.py tests/arrays/test_moved_values.py tests/arrays/test_keywords.py tests/arrays/test_behind.py
 
 fuzz-sketches: setup ## Check SKETCH_EXAMPLES (10000) random plans, drawn from FUZZ_SEED: over sketches of safe columns, also of several sources, of other constants and after appends, they give the same rows, and what runs carry is what stands behind; and TPC-H's queries over every safe column
-	SKETCH_EXAMPLES=$${SKETCH_EXAMPLES:-10000} FUZZ_SEED=$${FUZZ_SEED:-$(shell date +%s)} .venv/bin/pytest $(PARALLEL) tests/sketches/test_fuzz.py tests/sketches/test_beside.py tests/sketches/test_reuse.py tests/sketches/test_appends.py tests/sketches/test_capture.py tests/sketches/test_tpch_rows.py
+	SKETCH_EXAMPLES=$${SKETCH_EXAMPLES:-10000} FUZZ_SEED=$${FUZZ_SEED:-$(shell date +%s)} .venv/bin/pytest $(PARALLEL) tests/sketches/test_fuzz.py tests/sketches/test_beside.py tests/sketches/test_reuse.py tests/sketches/test_appends.py tests/sketches/test_capture.py tests/sketches/test_files.py tests/sketches/test_witness.py tests/sketches/test_tpch_rows.py
 
 fuzz-changes: setup ## Check CHANGES_EXAMPLES (4000) random plans and revisions of their tables, drawn from FUZZ_SEED, in DuckDB: minutes
 	CHANGES_EXAMPLES=$${CHANGES_EXAMPLES:-4000} FUZZ_SEED=$${FUZZ_SEED:-$(shell date +%s)} .venv/bin/pytest $(PARALLEL) tests/tracing/test_changes.py

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.recorded_run import Run
+from airflow_lineage_provider.spark.executing.run import numbered as numbered_first
+from airflow_lineage_provider.spark.rereading import restore
 from airflow_lineage_provider.store import Store
 
 pytestmark = pytest.mark.spark
@@ -65,3 +69,25 @@ def test_a_row_is_followed_on_by_its_place(lineage: Lineage, written: tuple[str,
         swapped.id: [{"b": 1, "a": 2}],
         unnamed.id: [{"_c0": "1", "_c1": "2"}],
     }
+
+
+def test_rows_that_are_numbered_otherwise_when_they_are_made_again(
+    lineage: Lineage, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a run that stored no result: which rows were reached is told by their numbers, which others must not have then."""
+    spark.createDataFrame(SOURCE, "a INT, b INT").write.parquet(f"{tmp_path}/first")
+    writer = lineage.run(
+        lambda spark: spark.read.parquet(f"{tmp_path}/first"), name="not stored", strategy="rerun", output=f"{tmp_path}/out", progress=False
+    )
+    reader = lineage.run(lambda spark: spark.read.parquet(f"{tmp_path}/out"), name="its reader", progress=False)
+    found = writer.forward("a = 1", "first", across=True)
+    assert [row["a"] for row in found.later[reader.id].rows.to_pylist()] == [1] * len(found.here.rows)
+    others = iter((False, True))
+
+    def numbered(frame: Any, owner: str) -> Any:
+        return numbered_first(frame.orderBy(frame.columns[0], ascending=not next(others, True)), owner)
+
+    monkeypatch.setattr(restore, "numbered", numbered)
+    found = writer.forward("a = 1", "first", across=True)
+    assert not found.later
+    assert any("in another order when it is made again" in one.cause for one in found.remarks), found.remarks

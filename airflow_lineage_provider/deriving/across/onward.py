@@ -27,7 +27,15 @@ from airflow_lineage_provider.deriving.links import joined, pairs, same
 from airflow_lineage_provider.deriving.listed import listed
 from airflow_lineage_provider.deriving.stale import harmed, worth_of_naming
 from airflow_lineage_provider.deriving.why_not.question import Asked, asked_of
-from airflow_lineage_provider.errors import AnswerTooLarge, EmptyTarget, IndexReplaced, LineageError, SparkRequired, StoreUnavailable
+from airflow_lineage_provider.errors import (
+    AnswerTooLarge,
+    EmptyTarget,
+    IndexReplaced,
+    LineageError,
+    SparkRequired,
+    StoreUnavailable,
+    TracingError,
+)
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee, weakest
 from airflow_lineage_provider.plan.lineage_keys import PARTITION_BITS
@@ -83,6 +91,7 @@ class Onward:
     may_read: Callable[[RunRecord], bool]
     most: int
     in_part: bool = False
+    _here: LineageRows = field(init=False)
     _reached: dict[str, _Reached] = field(default_factory=dict, init=False)
     _waiting: set[str] = field(default_factory=set, init=False)
     _later: dict[str, LineageRows] = field(default_factory=dict, init=False)
@@ -99,6 +108,7 @@ class Onward:
         """
         import numpy as np
 
+        self._here = here
         asked, row = (here.links.column(name).to_numpy() for name in ("asked", "row"))
         self._enter(here.run.id, _Reached(asked, np.array(here.numbers, np.int64)[row], here.guarantee))
         while self._waiting:
@@ -211,6 +221,8 @@ class Onward:
         wanted = different(reached.number)
         written = self.open_run(writer)
         with derivation(written, TRUE) as behind:
+            if 0 not in written.recorded.materialized:
+                _check_numbers(behind, self._later.get(writer, self._here))
             by_place = self._by_place(made, group[0], writers, writer, wanted, behind)
             rest = np.setdiff1d(wanted, by_place.number)
             by_value = self._by_value(made, name, rest, behind) if len(rest) else None
@@ -278,6 +290,20 @@ class Onward:
         own = np.isin(number, wanted)
         worth = rows.guarantee if rows.guarantee.level == "superset" else EXACT
         return _Read(rows.keys.keys, place[own], number[own], worth)
+
+
+def _check_numbers(behind: Derivation, known: LineageRows) -> None:
+    """See that rows which were reached have the numbers that they had then, in a result that was made again since.
+
+    :raises TracingError: they have others.
+    """
+    again = result_rows(behind.rows, known.numbers)
+    before = known.rows.rename_columns(again.column_names)
+    if not (before.equals(again) or repr(before.to_pylist()) == repr(again.to_pylist())):  # NaN is no other NaN to the first
+        raise TracingError(
+            f"run {known.run.id} stored no result (strategy {behind.run.record.strategy}), and its rows are in another order when it is "
+            "made again: which of them these are cannot be told; a strategy that stores the result tells it"
+        )
 
 
 def _as_it_is(made: Derivation, group: Sequence[RecordedSource]) -> str:
