@@ -122,18 +122,20 @@ def _counted_together(
 ) -> dict[int, StoredSketch | str]:
     """What becomes of the sketches over which rows may tie at a limit. It is counted once, over all that are under the limit: over each of
     them alone others could tie, so that they are read together, or none."""
-    limits: dict[int, list[int]] = {}
+    under: list[tuple[o.Limit, list[int]]] = []
     found: dict[int, StoredSketch | str] = {}
-    by_id: dict[int, o.Limit] = {}
     for leaf in sorted(made.keys() & _counted(finding.wanted)):
         limit = limit_to_count(finding.whole, leaf)
         if limit is None or limit.count is None:
             found[leaf] = "rows may tie at the limit"
             continue
-        by_id[id(limit)] = limit
-        limits.setdefault(id(limit), []).append(leaf)
-    for number, leaves in limits.items():
-        problem = _ties(finding, spark, by_id[number], {leaf: selections[leaf] for leaf in leaves})
+        known = next((leaves for one, leaves in under if one is limit), None)
+        if known is None:
+            under.append((limit, [leaf]))
+        else:
+            known.append(leaf)
+    for limit, leaves in under:
+        problem = _ties(finding, spark, limit, {leaf: selections[leaf] for leaf in leaves})
         for leaf in leaves:
             sketch = Sketch.from_bytes(made[leaf].content)
             content = replace(sketch, together=tuple(leaves)).to_bytes() if len(leaves) > 1 else made[leaf].content

@@ -63,13 +63,19 @@ def _of(ground: Ground, title: str, text: str) -> Comparison:
     best = _best(ground, title, text, keys)
     arms = {
         "plain": Arm(lambda: _collected(ground.lineage.run(text, name=title, keys=keys)), sorted_rows),
-        "through sketches": Arm(lambda: _collected(_through(ground, title, text, keys, best)), sorted_rows),
+        "through sketches": Arm(
+            lambda: _collected(_through(ground, title, text, keys, best)), sorted_rows, parts={"rows read ÷": lambda: _told(best)}
+        ),
     }
     found = compared(title, arms, ground.meter, ground.repeats)
     found.facts = {"through sketches": {"rows read ÷": best.share, "sources with a sketch": len(best.sketches), "cut into": best.fragments}}
     if not best.sketches:
         found.notes["through sketches"] = "no source has a sketch: all is read"
     return found
+
+
+def _told(best: _Read) -> str:
+    return "; ".join(f"{one.table}: {one.rows or 0:,} of {one.total or 0:,} rows ({one.of} of {one.column})" for one in best.sketches)
 
 
 def _best(ground: Ground, title: str, text: str, keys: Mapping[str, Sequence[str]]) -> _Read:
@@ -117,20 +123,23 @@ def _equality(ground: Ground, title: str, text: str) -> Comparison:
         if one.table == "lineitem" and one.sketch:
             ground.lineage.drop_sketch(one.sketch)
     ranged: dict[str, float] = {}
+    plans: list[str] = []
 
     def through() -> Any:
         made = ground.lineage.run(text, name=title, sketches="use", sketch_on=on)
         if [one.table for one in made.sketches if one.state == "used"] != ["orders"]:
             raise AssertionError(f"{title}: {made.sketches}")
         assert made.result is not None
-        plan = made.result._jdf.queryExecution().executedPlan().toString()
-        found = re.findall(r"PushedFilters: \[[^\]]*(?:GreaterThanOrEqual|LessThan)\(([lo])_orderkey", plan)
+        plans[:] = [made.result._jdf.queryExecution().executedPlan().toString()]
+        found = re.findall(r"PushedFilters: \[[^\]]*(?:GreaterThanOrEqual|LessThan)\(([lo])_orderkey", plans[0])
         ranged["scans with ranges"] = len(set(found))
         return _collected(made)
 
     arms = {
         "plain": Arm(lambda: _collected(ground.lineage.run(text, name=title)), sorted_rows),
-        "through a sketch": Arm(through, sorted_rows),
+        "through a sketch": Arm(
+            through, sorted_rows, parts={"scans with ranges": lambda: "; ".join(re.findall("PushedFilters: .*", plans[0]))}
+        ),
     }
     found = compared(title, arms, ground.meter, ground.repeats)
     found.facts = {"through a sketch": ranged}
