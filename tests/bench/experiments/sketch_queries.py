@@ -61,11 +61,17 @@ class _Read:
 def _of(ground: Ground, title: str, text: str) -> Comparison:
     keys = {table: KEYS[table] for table in KEYS if re.search(rf"\b{table}\b", text)}
     best = _best(ground, title, text, keys)
+
+    def by_policy() -> Any:
+        """By what the captures and uses took from which the best were found."""
+        return _collected(ground.lineage.run(text, name=title, keys=keys, sketches="auto"))
+
     arms = {
         "plain": Arm(lambda: _collected(ground.lineage.run(text, name=title, keys=keys)), sorted_rows),
         "through sketches": Arm(
             lambda: _collected(_through(ground, title, text, keys, best)), sorted_rows, parts={"rows read ÷": lambda: _told(best)}
         ),
+        "as the policy decides": Arm(by_policy, sorted_rows),
     }
     found = compared(title, arms, ground.meter, ground.repeats)
     found.facts = {"through sketches": {"rows read ÷": best.share, "sources with a sketch": len(best.sketches), "cut into": best.fragments}}
