@@ -270,7 +270,8 @@ def test_threads_prove_at_the_same_time() -> None:
         return [(one.column, one.safe) for name in asked for one in safe_columns(recorded()[name])]
 
     expected, done = proved(), threading.Event()
-    collecting = threading.Thread(target=lambda: [gc.collect() for _ in iter(lambda: done.wait(0.001), True)])
+    # Of what is young: all that a large process has would take all of its time.
+    collecting = threading.Thread(target=lambda: [gc.collect(1) for _ in iter(lambda: done.wait(0.001), True)])
     collecting.start()
     try:
         with ThreadPoolExecutor(4) as pool:
