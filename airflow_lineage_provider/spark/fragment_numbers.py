@@ -10,7 +10,7 @@ from airflow_lineage_provider.sketches.column_text import columns_in
 from airflow_lineage_provider.sketches.files import FILE_PATH
 from airflow_lineage_provider.sketches.ordinals import CompositeNumbering
 from airflow_lineage_provider.spark.frames import quoted
-from airflow_lineage_provider.spark.searched import code_of, constant_array, place_among, whole_place
+from airflow_lineage_provider.spark.searched import beyond, code_of, constant_array, place_among, whole_place
 from airflow_lineage_provider.spark.session import PARSER, apply_conf
 
 if TYPE_CHECKING:
@@ -55,9 +55,8 @@ def _of_value(name: str, how: Numbering) -> Column:
 
 
 def _by_width(name: str, value: Column, widths: Widths, count: int) -> Column:
-    """What is before the first cut, or behind the last, is told first: nothing overflows between them."""
     place = F.expr(f"CAST((CAST({quoted(name)} AS BIGINT) - {widths.first}L) DIV {widths.step}L AS INT) + 1")
-    return F.when(value < F.lit(widths.first), F.lit(0)).when(value >= F.lit(widths.last), F.lit(count)).otherwise(place)
+    return beyond(value, widths.first, widths.last, 0, count).otherwise(place)
 
 
 def _searched(value: Column, how: Numbering) -> Column:
@@ -68,10 +67,9 @@ def _searched(value: Column, how: Numbering) -> Column:
 
 
 def _by_starts(place: Column, how: Starts, searched: Column) -> Column:
-    """What is before the first cut, or behind the last, is told first: nothing overflows between them."""
     distance = place - F.lit(how.first)
     found = F.get(constant_array(list(map(str, how.sums)), "bigint"), F.shiftright(distance, how.shift).cast("int"))
-    told = F.when(place < F.lit(how.first), F.lit(0)).when(place >= F.lit(how.last), F.lit(how.count)).when(found < F.lit(0), searched)
+    told = beyond(place, how.first, how.last, 0, how.count).when(found < F.lit(0), searched)
     return told.otherwise(F.shiftright(found + distance.bitwiseAND(F.lit(how.inside)), how.shift + 1).cast("int"))
 
 

@@ -33,6 +33,12 @@ def whole_place(value: Column, type_: str) -> Column:
     return (F.unix_date(value) if type_ == "date" else value).cast("bigint")
 
 
+def beyond(place: Column, first: int, last: int, before: object, after: object) -> Column:
+    """``before`` of what is below ``first``, ``after`` from ``last`` on; what is between is still to be said. It is asked first: nothing
+    overflows between them."""
+    return F.when(place < F.lit(first), F.lit(before)).when(place >= F.lit(last), F.lit(after))
+
+
 def code_of(values: Sequence[Column], parts: Sequence[Ordinals]) -> Column:
     """The number, a bigint and never NULL, whose digits are the ordinals of a row's values."""
     code = F.lit(0).cast("bigint")

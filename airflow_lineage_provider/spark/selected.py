@@ -15,7 +15,7 @@ from airflow_lineage_provider.sketches.files import FILE_PATH
 from airflow_lineage_provider.sketches.ordinals import CodeMembership
 from airflow_lineage_provider.spark.frames import quoted
 from airflow_lineage_provider.spark.identity import input_files
-from airflow_lineage_provider.spark.searched import code_of, constant_array, place_among, whole_place
+from airflow_lineage_provider.spark.searched import beyond, code_of, constant_array, place_among, whole_place
 from airflow_lineage_provider.spark.session import PARSER, apply_conf
 from airflow_lineage_provider.sql import ColumnRef, lower_expression
 
@@ -116,12 +116,10 @@ def _has_code(membership: CodeMembership, names: Sequence[str]) -> Column:
 
 
 def _by_bits(place: Column, how: Grid, inside: Column) -> Column:
-    """What is beyond the grid is told at once; nothing overflows within it."""
     bucket = F.shiftright(place - F.lit(how.first), how.shift)
     word = F.get(constant_array(list(map(str, how.words)), "bigint"), F.shiftright(bucket, 6).cast("int"))
     bit = F.call_function("shiftright", word, bucket.bitwiseAND(F.lit(63)).cast("int")).bitwiseAND(F.lit(1))
-    told = F.when(place < F.lit(how.first), F.lit(how.before)).when(place >= F.lit(how.last), F.lit(how.after))
-    return told.otherwise((bit == F.lit(1)) & inside)
+    return beyond(place, how.first, how.last, how.before, how.after).otherwise((bit == F.lit(1)) & inside)
 
 
 def _is_inside(value: Column, bounds: Sequence[str], type_: str, before: bool) -> Column:
