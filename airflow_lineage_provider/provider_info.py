@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from airflow_lineage_provider import __version__
+from airflow_lineage_provider.operators.releases import sections_are_merged
 from airflow_lineage_provider.provider_options import OPTIONS, SECTION
 
 _INTEGRATION = "Pipeline lineage with reasons"
@@ -48,22 +49,7 @@ def get_provider_info() -> dict[str, Any]:
             }
         ],
         "hooks": [{"integration-name": _INTEGRATION, "python-modules": ["airflow_lineage_provider.hooks.lineage"]}],
-        "config": {
-            SECTION: {
-                "description": "Pipeline lineage with reasons. An environment variable AIRFLOW_LINEAGE_… wins over each.",
-                "options": {
-                    "enabled": {
-                        "description": "Whether tasks record lineage. Where it is off, operators that record are the plain "
-                        "operators, and tasks that ask about recorded runs are skipped. AIRFLOW_LINEAGE_ENABLED wins over it.",
-                        "version_added": "0.1.0",
-                        "type": "boolean",
-                        "example": "false",
-                        "default": "true",
-                    },
-                    **{name: option.described(name) for name, option in OPTIONS.items()},
-                },
-            }
-        },
+        **({"config": configuration()} if sections_are_merged() else {}),
         "connection-types": [
             {
                 "connection-type": "lineage_store",
@@ -92,4 +78,24 @@ def get_provider_info() -> dict[str, Any]:
                 "class-name": "airflow_lineage_provider.decorators.lineage_pyspark.lineage_pyspark_task",
             }
         ],
+    }
+
+
+def configuration() -> dict[str, Any]:
+    """The section of airflow.cfg, with each setting's description."""
+    return {
+        SECTION: {
+            "description": "Pipeline lineage with reasons. An environment variable AIRFLOW_LINEAGE_… wins over each.",
+            "options": {
+                "enabled": {
+                    "description": "Whether tasks record lineage. Where it is off, operators that record are the plain "
+                    "operators, and tasks that ask about recorded runs are skipped. AIRFLOW_LINEAGE_ENABLED wins over it.",
+                    "version_added": "0.1.0",
+                    "type": "boolean",
+                    "example": "false",
+                    "default": "true",
+                },
+                **{name: option.described(name) for name, option in OPTIONS.items()},
+            },
+        }
     }

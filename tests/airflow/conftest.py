@@ -69,17 +69,21 @@ def airflow_home() -> Path:
     return HOME
 
 
+def dag_bag(place: Path) -> Any:
+    """The DAGs of a file or a folder, as Airflow reads them; once there is its home."""
+    try:
+        from airflow.dag_processing.dagbag import DagBag
+    except ImportError:  # Airflow 3.1
+        from airflow.models.dagbag import DagBag  # type: ignore[no-redef]
+    return DagBag(place)
+
+
 @pytest.fixture(scope="session")
 def dags(airflow_home: Path) -> dict[str, Any]:
     """The example DAGs and the tests' own, as Airflow reads them from their files."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        try:
-            from airflow.dag_processing.dagbag import DagBag
-        except ImportError:  # Airflow 3.1
-            from airflow.models.dagbag import DagBag  # type: ignore[no-redef]
-
-        bags = [DagBag(folder) for folder in FOLDERS.values()]
+        bags = [dag_bag(folder) for folder in FOLDERS.values()]
     assert [bag.import_errors for bag in bags] == [{}, {}]
     return {dag_id: dag for bag in bags for dag_id, dag in bag.dags.items()}
 

@@ -6,18 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.airflow.conftest import dag_bag
 from tests.readme.snippets import snippets
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_the_dags_of_the_documents(airflow_home: Path, tmp_path: Path) -> None:
-    from airflow.dag_processing.dagbag import DagBag
-
     # Each goes on from those before it.
     texts = [one.text for one in snippets(ROOT / "docs" / "how-to" / "airflow.md") if one.kind == "python"]
     (tmp_path / "of_the_documents.py").write_text("\n\n".join(texts))
-    bag = DagBag(tmp_path)
+    bag = dag_bag(tmp_path)
     assert bag.import_errors == {}
     found = {name: {task.task_id: set(task.downstream_task_ids) for task in dag.tasks} for name, dag in bag.dags.items()}
     assert found == {

@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pyspark
 import pytest
-from airflow.sdk.exceptions import AirflowSkipException
+from airflow.providers.common.compat.sdk import AirflowSkipException
 from pyspark.sql import SparkSession
 
 from airflow_lineage_provider.errors import InvalidOption, InvalidOutput, InvalidSetting

@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,9 @@ from airflow.providers.common.compat.sdk import TaskInstanceKey
 
 from airflow_lineage_provider import __version__, settings
 from airflow_lineage_provider.hooks.configured import configure
+from airflow_lineage_provider.operators import releases
 from airflow_lineage_provider.operators.capture import CaptureLineageOperator
-from airflow_lineage_provider.provider_info import get_provider_info
+from airflow_lineage_provider.provider_info import configuration, get_provider_info
 from airflow_lineage_provider.web.plugin import views
 
 
@@ -45,10 +47,23 @@ def test_airflows_configuration_has_every_setting() -> None:
     """What the reference lists, which has every setting (another test sees to that)."""
     reference = (Path(__file__).parents[2] / "docs" / "reference.md").read_text().partition("## Settings")[2].partition("\n## ")[0]
     named = set(re.findall(r"^\| `AIRFLOW_LINEAGE_(\w+)`", reference, re.MULTILINE)) | {"READER_STORE"}
-    options = get_provider_info()["config"]["lineage"]["options"]
+    options = configuration()["lineage"]["options"]
     assert {name.upper() for name in options} == named
     secret = {name for name, option in options.items() if option.get("sensitive")}
     assert secret == {"store", "loader_store", "reader_store", "digest_key"}
+
+
+@pytest.mark.parametrize(("airflow", "is_described"), [("3.1.8", False), ("3.2.0rc1", True), ("3.10.1", True), (None, True)])
+def test_airflow_3_1_is_told_of_no_options(airflow: str | None, is_described: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It refuses to start where a provider describes options of a section that it has itself."""
+
+    def version(name: str) -> str:
+        if airflow is None or name != "apache-airflow-core":
+            raise PackageNotFoundError(name)
+        return airflow
+
+    monkeypatch.setattr(releases, "version", version)
+    assert ("config" in get_provider_info()) is is_described
 
 
 def test_a_variable_wins_over_airflows_configuration(monkeypatch: pytest.MonkeyPatch) -> None:

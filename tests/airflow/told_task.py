@@ -11,19 +11,18 @@ import sqlite3
 import sys
 from contextlib import closing
 
-from tests.airflow.conftest import FOLDERS, HOME
+from tests.airflow.conftest import FOLDERS, HOME, dag_bag
 
 
 def main(folder: str, home: str) -> None:
     with closing(sqlite3.connect(f"{home}/airflow.db")) as database, closing(sqlite3.connect(HOME / "airflow.db")) as own:
         database.backup(own)
-    from airflow.dag_processing.dagbag import DagBag
     from airflow.models.asset import AssetActive, AssetEvent, AssetModel
     from airflow.sdk import Asset
     from airflow.utils.session import create_session
     from sqlalchemy import select
 
-    dag = DagBag(FOLDERS["tests"] / "told.py").dags["told"]
+    dag = dag_bag(FOLDERS["tests"] / "told.py").dags["told"]
     judged = Asset(f"file://{folder}/judged")
     dag.get_task("judge").outlets.append(judged)
     dag.get_task("judge").inlets.append(Asset("file:///declared/model"))

@@ -80,7 +80,8 @@ def test_the_tab_stands_below_a_path(
     page.goto(f"{base}/plugin/lineage_nav")
     page.frame_locator("iframe").get_by_role("link", name="loans.examine", exact=True).wait_for()
     context.close()
-    wrong = [(url, status) for url, status in asked if status >= 400 or (url.startswith("http") and not url.startswith(f"{base}/"))]
+    above = base.removesuffix(PATH) + "/api/v2/version"  # Airflow 3.2's own page asks there
+    wrong = [(url, status) for url, status in asked if status >= 400 or not url.startswith((f"{base}/", above, "data:", "blob:"))]
     assert not wrong
 
 
