@@ -15,6 +15,9 @@ LISTED = 50
 """Runs of a page, and rows."""
 TASKS = 20
 """Runs of a DAG run."""
+MOST_TASKS = 300
+"""Runs of a large one."""
+PIPELINES = 200
 
 
 @dataclass(frozen=True)
@@ -39,20 +42,25 @@ class View:
 
 @dataclass(frozen=True)
 class Known:
-    """Of the run that is looked at: its id, how many rows it has, and the largest amounts among them, the largest first."""
+    """Of the run that is looked at: its id, how many rows it has, the largest amounts among them, the largest first, and the id of a stored
+    answer about one of them; how many runs the large DAG run has."""
 
     run_id: str
     rows: int
     largest: list[int]
+    answer: str
+    large: int
 
 
 def views(known: Known, store: Store) -> dict[str, View]:
-    """All of them; nothing was asked yet, so that the store has no derivations."""
+    """All of them."""
     at, middle, asked = f"runs/{known.run_id}", known.rows // 2, known.rows // 3
     newest = [one.id for one in store.runs(limit=LISTED)]
     page = {"limit": LISTED}
     sort = [{"column": "amount", "descending": True}]
     tasks = sorted(f"task {number}" for number in range(TASKS, 2 * TASKS))
+    touched = {"table": "bench_web", "where": f"id = {asked}"}
+    of_dag = f"runs?limit={LISTED}&dag_id=bench"
     return {
         "Airflow's own list of DAGs": View("/api/v2/dags", lambda found: len(found["dags"]) <= found["total_entries"], True),
         "runs": View(f"runs?limit={LISTED}", lambda found: [one["id"] for one in found["runs"]], newest),
@@ -64,9 +72,17 @@ def views(known: Known, store: Store) -> dict[str, View]:
         "why one row": View(f"{at}/explanation", _behind, [asked], {"where": f"id = {asked}"}),
         "columns": View(f"{at}/columns", _inputs, {name: {("bench_web", "id")} for name in COLUMNS}),
         "search": View("found?search=team", _hits, {("team", "result", "writes")}),
-        "derivations": View("derivations", lambda found: found["derivations"], []),
+        "derivations": View("derivations", lambda found: [one["derivation"]["id"] for one in found["derivations"]], [known.answer]),
+        "a stored answer": View(f"derivations/{known.answer}", _behind, [known.rows // 5]),
+        "what a source row touched": View(f"{at}/forward", _touched, [asked], touched),
+        "runs of a DAG": View(of_dag, lambda found: [one["id"] for one in found["runs"]], newest),
+        "runs of a task instance": View(f"{of_dag}&dag_run_id=bench%201&task_id=task%20{TASKS}", _of_task, [f"task {TASKS}"]),
+        "questions": View("questions?dag_id=bench", lambda found: found["questions"], []),
         "the store": View("store", lambda found: found["bytes"] is None or found["bytes"] > known.rows, True),
         "the picture of a DAG run": View("picture?dag_id=bench&dag_run_id=bench%201", _tasks, tasks),
+        "the picture of a large DAG run": View(
+            "picture?dag_id=bench&dag_run_id=bench%20large", lambda found: len(_tasks(found)), known.large
+        ),
     }
 
 
@@ -104,3 +120,13 @@ def _hits(found: Any) -> set[tuple[str, str, str]]:
 
 def _tasks(found: Any) -> list[str]:
     return sorted(one["task_id"] for one in found["nodes"] if one["kind"] == "run" and one["is_own"])
+
+
+def _of_task(found: Any) -> list[str]:
+    return [one["task_id"] for one in found["runs"]]
+
+
+def _touched(found: Any) -> list[int]:
+    """The ids of the rows of the result that the source row touched."""
+    (result,) = found["results"]
+    return [row[0] for row in result["result"]["rows"]]

@@ -18,7 +18,7 @@ from tests.airflow.standing import Standing, standing
 from tests.bench.comparison import AnswersDiffer, Arm, Comparison, compared
 from tests.bench.ground import Ground
 from tests.bench.readings import Reading
-from tests.bench.web_views import LISTED, SQL, TASKS, Known, View, views
+from tests.bench.web_views import LISTED, MOST_TASKS, PIPELINES, SQL, TASKS, Known, View, views
 from tests.chromium import CHROMIUM, started
 from tests.web.front_end import TAB, large
 
@@ -59,13 +59,17 @@ def made_runs(spark: SparkSession, lineage: Lineage, folder: Path, runs: int, ro
     """A run with so many rows, and others like it."""
     spark.range(0, rows, numPartitions=4).write.parquet(str(folder / "bench_web.parquet"))
     spark.read.parquet(str(folder / "bench_web.parquet")).createOrReplaceTempView("bench_web")
-    airflow = {"dag_id": "bench", "run_id": "bench", "task_id": "made", "map_index": -1, "try_number": 1}
+    airflow: dict[str, Any] = {"dag_id": "bench", "run_id": "bench", "task_id": "made", "map_index": -1, "try_number": 1}
     made = lineage.run(SQL, name="bench web", strategy="full_materialization", context=airflow)
     made.close()
+    answer = made.explain(f"id = {rows // 5}").id
+    large = min(MOST_TASKS, runs - 2 * TASKS - 2)
     for at in range(runs - 1):
-        _again(lineage.store, made.record, airflow | {"task_id": f"task {at}", "run_id": f"bench {at // TASKS}"})
+        dag_run = "large" if at >= runs - 1 - large else str(at // TASKS)
+        record = replace(made.record, pipeline=f"bench web {at % PIPELINES}")
+        _again(lineage.store, record, airflow | {"task_id": f"task {at}", "run_id": f"bench {dag_run}"})
     largest = spark.sql(SQL).orderBy("amount", ascending=False).limit(LISTED).select("amount").collect()
-    return Known(made.id, rows, [row["amount"] for row in largest])
+    return Known(made.id, rows, [row["amount"] for row in largest], answer, large)
 
 
 def _again(store: Store, record: RunRecord, airflow: dict[str, Any]) -> None:
