@@ -25,11 +25,10 @@ def spark_session(master: str | None, conf: Sequence[tuple[str, str]], out: Stre
 
     :raises EnvironmentProblem: there is no Java, or two PySpark distributions are mixed.
     """
-    from airflow_lineage_provider.spark.environment import check_java, check_pyspark
+    from airflow_lineage_provider.spark.environment import check_pyspark_once, with_java
     from airflow_lineage_provider.spark.worker_daemon import local_workers
 
-    check_pyspark()
-    check_java()
+    check_pyspark_once()
     settings = {**_DEFAULTS, "spark.master": MASTER, **dict(conf), **({"spark.master": master} if master else {})}
     if not out.traceback:
         settings.setdefault(_JVM_OPTIONS, _quiet_jvm())
@@ -37,7 +36,7 @@ def spark_session(master: str | None, conf: Sequence[tuple[str, str]], out: Stre
         # Spark would take whatever python3 comes first on the path, which need not have this package.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     out.progress(f"starting Spark on {settings['spark.master']}")
-    session = _start(local_workers(settings))
+    session = with_java(lambda: _start(local_workers(settings)))
     try:
         yield session
     finally:

@@ -119,14 +119,18 @@ class LineageHook(BaseHook):
         """A Spark session, stopped at the end unless this process had it already.
 
         :raises SparkConnectUnsupported: the connection is one of Spark Connect.
-        :raises EnvironmentProblem: the connection's name is blank (a template that rendered to nothing must not lead to another cluster).
+        :raises EnvironmentProblem: the connection's name is blank (a template that rendered to nothing must not lead to another cluster);
+            there is no Java, or not one whole PySpark.
         """
+        from airflow_lineage_provider.spark.environment import check_pyspark_once
+
+        check_pyspark_once()
         with spark_session(spark_conf(self._spark_connection(), self.config_kwargs, app_name)) as session:
             yield session
 
     @contextmanager
     def plain_spark(self, app_name: str) -> Iterator[SparkSession]:
-        """The same for a task without lineage, also of Spark Connect.
+        """The same for a task without lineage, also of Spark Connect; PySpark is taken as it is.
 
         :raises EnvironmentProblem: as `spark`.
         """

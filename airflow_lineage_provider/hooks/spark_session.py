@@ -80,20 +80,18 @@ def connect_session(conf: Mapping[str, str]) -> Iterator[SparkSession]:
 def spark_session(conf: Mapping[str, str]) -> Iterator[SparkSession]:
     """A session with this configuration, stopped at the end unless it was there before.
 
-    :raises EnvironmentProblem: there is no Java, or not one whole PySpark.
+    :raises EnvironmentProblem: there is no Java.
     """
-    from airflow_lineage_provider.spark.session import check_java, check_pyspark
+    from airflow_lineage_provider.spark.environment import with_java
     from airflow_lineage_provider.spark.worker_daemon import local_workers
 
-    check_pyspark()
-    check_java()
     if conf["spark.master"].startswith("local"):
         # Spark asks the PATH for python3 otherwise, which need not be the Python of this environment.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     was_there = _has_session()
     if was_there:
         log.info("using the Spark session that this process has already; its master and static settings stay as they are")
-    session = _session(local_workers(dict(conf)))
+    session = with_java(lambda: _session(local_workers(dict(conf))))
     try:
         yield session
     finally:

@@ -63,8 +63,10 @@ def bind(
             session["sc"] = spark.sparkContext
         return function(**session, **ambient, **given)
 
-    # Who asks for its signature means this one: the context variables are given already.
+    # Who asks for its signature means this one: the context variables are given already. (Airflow's own operator, where the function is
+    # given to one as well, writes another into the function.)
     del run.__wrapped__
+    run.__dict__.pop("__signature__", None)
     return BoundPipeline(run, params)
 
 

@@ -11,13 +11,16 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TypeVar
 
 from airflow_lineage_provider.errors import EnvironmentProblem, PySparkConflict
+
+T = TypeVar("T")
 
 # Both write into the one folder ``pyspark``; only the first has the JVM's side.
 _DISTRIBUTIONS = ("pyspark", "pyspark-client")
@@ -146,11 +149,18 @@ def _matching(installed: Mapping[str, metadata.Distribution]) -> str:
     return f"pyspark=={client.version}" if client is not None and _works(client.version) else REQUIREMENT
 
 
-def check_java() -> None:
-    """:raises EnvironmentProblem: no Java that Spark works with; the message says what to install."""
-    problem = java_problem()
-    if problem is not None:
-        raise problem
+def with_java(start: Callable[[], T]) -> T:
+    """What starts a JVM gives. Java is looked at where that fails: asking it for its version starts one as well (0.1 s).
+
+    :raises EnvironmentProblem: it fails, and there is no Java that Spark works with; the message says what to install.
+    """
+    try:
+        return start()
+    except Exception as error:
+        problem = java_problem()
+        if problem is None:
+            raise
+        raise problem from error
 
 
 def java_problem() -> EnvironmentProblem | None:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pyspark.errors import PySparkException
 
 from airflow_lineage_provider.errors import SparkConnectUnsupported
-from airflow_lineage_provider.spark.environment import check_java, check_pyspark, java_problem
 from airflow_lineage_provider.spark.scala_maps import all_settings
 
 if TYPE_CHECKING:
@@ -189,10 +188,7 @@ __all__ = [
     "SETTINGS",
     "apply_conf",
     "carefully",
-    "check_java",
-    "check_pyspark",
     "is_local",
-    "java_problem",
     "planned_as_it_is",
     "require_classic",
     "sql_conf",

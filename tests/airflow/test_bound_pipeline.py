@@ -90,3 +90,15 @@ def test_the_signature_is_that_of_the_bound_function() -> None:
     """Context variables are bound: whoever checks the parameters before the call does not ask for them."""
     bound = bind(with_task_instance, [], {"month": 12}, CONTEXT)
     inspect.signature(bound.run).bind(None, **bound.params)
+
+
+def test_a_function_that_airflows_own_operator_has_as_well() -> None:
+    """It writes another signature into the function, in which the session has a default."""
+
+    def shared(month: int, spark: Any) -> Any:
+        return month, spark
+
+    shared.__signature__ = inspect.signature(lambda month, spark=None: None)
+    bound = bind(shared, [12], {}, CONTEXT)
+    assert list(inspect.signature(bound.run).parameters) == ["spark", "given"]
+    assert called(bound) == (12, SPARK)

@@ -15,7 +15,7 @@ from tests.bench.readings import Reading
 from tests.bench.web_views import COLUMNS, LISTED, Known, View, views
 
 STORE: Any = SimpleNamespace(runs=lambda limit: [SimpleNamespace(id=f"run {n}") for n in range(limit)])
-VIEWS = views(Known("one", 900, [9, 8, 7]), STORE)
+VIEWS = views(Known("one", 900, [9, 8, 7], "01b", 3), STORE)
 SHOWN = [{"name": name} for name in COLUMNS]
 ROWS = [[n, n % 1000, n, f"row {n}"] for n in range(LISTED)]
 

@@ -15,8 +15,15 @@ import importlib_metadata
 import pytest
 
 from airflow_lineage_provider.errors import EnvironmentProblem, PySparkConflict
-from airflow_lineage_provider.spark import environment
-from airflow_lineage_provider.spark.environment import REQUIREMENT, check_pyspark, damaged_files, java_problem, java_version, repair
+from airflow_lineage_provider.spark.environment import (
+    REQUIREMENT,
+    check_pyspark,
+    damaged_files,
+    java_problem,
+    java_version,
+    repair,
+    with_java,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -170,5 +177,15 @@ def test_no_java_and_an_old_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     assert "is version 11" in str(java_problem())
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
     assert "/nowhere" in str(java_problem())
-    with pytest.raises(EnvironmentProblem):
-        environment.check_java()
+
+
+def test_java_is_looked_at_where_nothing_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails() -> None:
+        raise RuntimeError("no gateway")
+
+    with pytest.raises(RuntimeError):
+        with_java(fails)
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    with pytest.raises(EnvironmentProblem, match="/nowhere"):
+        with_java(fails)
+    assert with_java(lambda: 3) == 3

@@ -41,6 +41,7 @@ EXPERIMENTS = (
     "sketch_proofs",
     "sketch_pipelines",
     "sketch_series",
+    "operators",
     "web",
 )
 """The names of the files, in the order in which all are run."""
