@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from airflow_lineage_provider import __version__
-from airflow_lineage_provider.operators.releases import sections_are_merged
 from airflow_lineage_provider.provider_options import OPTIONS, SECTION
 
 _INTEGRATION = "Pipeline lineage with reasons"
@@ -49,7 +49,7 @@ def get_provider_info() -> dict[str, Any]:
             }
         ],
         "hooks": [{"integration-name": _INTEGRATION, "python-modules": ["airflow_lineage_provider.hooks.lineage"]}],
-        **({"config": configuration()} if sections_are_merged() else {}),
+        **({"config": configuration()} if _sections_are_merged() else {}),
         "connection-types": [
             {
                 "connection-type": "lineage_store",
@@ -99,3 +99,14 @@ def configuration() -> dict[str, Any]:
             },
         }
     }
+
+
+def _sections_are_merged() -> bool:
+    """Whether a provider may describe options of a section that Airflow has itself, as ``[lineage]`` is: Airflow 3.1 refuses to start then.
+    They are read there all the same."""
+    for name in ("apache-airflow-core", "apache-airflow"):
+        try:
+            return [int(part) for part in version(name).split(".")[:2]] >= [3, 2]
+        except (PackageNotFoundError, ValueError):
+            continue
+    return True

@@ -16,7 +16,6 @@ from airflow.providers.common.compat.sdk import TaskInstanceKey
 
 from airflow_lineage_provider import __version__, settings
 from airflow_lineage_provider.hooks.configured import configure
-from airflow_lineage_provider.operators import releases
 from airflow_lineage_provider.operators.capture import CaptureLineageOperator
 from airflow_lineage_provider.provider_info import configuration, get_provider_info
 from airflow_lineage_provider.web.plugin import views
@@ -62,7 +61,7 @@ def test_airflow_3_1_is_told_of_no_options(airflow: str | None, is_described: bo
             raise PackageNotFoundError(name)
         return airflow
 
-    monkeypatch.setattr(releases, "version", version)
+    monkeypatch.setattr("airflow_lineage_provider.provider_info.version", version)
     assert ("config" in get_provider_info()) is is_described
 
 
