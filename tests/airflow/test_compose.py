@@ -43,8 +43,15 @@ def test_the_image_has_the_tab_which_it_builds_from_what_the_build_reads() -> No
             assert copied.is_file()
             assert any(str(copied) in line and line.endswith(place.rpartition("/")[0] + "/") for line in lines), copied
     assert read
-    assert f"COPY --chown=airflow --from=tab {source}/web/built ./airflow_lineage_provider/web/built" in lines
+    assert f"COPY --chown=airflow --from=tab {source}/web/built ./source/airflow_lineage_provider/web/built" in lines
     assert {"**/node_modules", "airflow_lineage_provider/web/built"} <= set((DOCKER / "Dockerfile.dockerignore").read_text().splitlines())
+
+
+def test_the_image_is_installed_as_the_readme_says() -> None:
+    readme = (DOCKER.parent / "README.md").read_text().partition("## Install")[2]
+    (said,) = re.findall(r"^pip install (\".\[.*)$", readme, re.MULTILINE)
+    (done,) = re.findall(r"^RUN cd source && pip install --no-cache-dir (\".\[.*)$", (DOCKER / "Dockerfile").read_text(), re.MULTILINE)
+    assert done == said
 
 
 def test_the_image_is_of_this_version(services: dict[str, Any]) -> None:
