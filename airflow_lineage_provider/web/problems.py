@@ -42,7 +42,14 @@ _STATUS: tuple[tuple[type[errors.LineageError], int], ...] = (
     (errors.QueryTooSlow, 504),
     (errors.StoreUnavailable, 503),
 )
-_ASKED_ELSEWHERE = (errors.SparkRequired, errors.ParameterError, errors.AnswerTooLarge, errors.TargetTooLarge, errors.QueryTooSlow)
+_ASKED_ELSEWHERE = (
+    errors.SparkRequired,
+    errors.ResultNotStored,
+    errors.ParameterError,
+    errors.AnswerTooLarge,
+    errors.TargetTooLarge,
+    errors.QueryTooSlow,
+)
 _MOST_CAUSES = 10
 HTTP_NAMES = {401: "NotAuthenticated", 403: "NotPermitted", 404: "NotFound", 405: "NotAllowed"}
 

@@ -107,7 +107,9 @@ def test_questions_that_cannot_be_meant(client: Client, runs: dict[str, str], as
 
 def test_a_result_that_was_not_stored(client: Client, runs: dict[str, str]) -> None:
     answer = rows(client(), runs["again"])
-    assert (answer.status_code, answer.json()["error"]["name"]) == (409, "ResultNotStored")
+    assert (answer.status_code, answer.json()["error"]["name"], answer.json()["error"]["ask"]) == (409, "ResultNotStored", None)
+    error = rows(client(), runs["again"], where="amount > 150").json()["error"]
+    assert (error["name"], error["ask"]["python"]) == ("ResultNotStored", f'lineage.get_run("{runs["again"]}").explain("amount > 150")')
 
 
 # --- explanations -------------------------------------------------------------------------------------------------------

@@ -152,6 +152,11 @@ def test_a_dags_pipelines(opened: Callable[..., Any], width: int, scheme: str) -
     page.get_by_role("link", name="loans.again").click()
     page.get_by_text("Not from here.").wait_for()
     look(page, f"not-stored-{width}")
+    page.locator("#where").fill("client_id = 49")
+    page.get_by_role("button", name="Why these?").click()
+    page.get_by_text("airflow-lineage explain").wait_for()
+    page.get_by_role("button", name="Ask it with Spark").or_(page.get_by_text("DAG lineage_derivation")).first.wait_for()
+    look(page, f"not-stored-why-{width}")
 
 
 @SIZES

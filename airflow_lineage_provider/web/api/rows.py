@@ -8,7 +8,7 @@ from fastapi.responses import Response
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.deriving.result_page import PageWanted, ResultPage
 from airflow_lineage_provider.deriving.target import target_columns
-from airflow_lineage_provider.errors import LineageError
+from airflow_lineage_provider.errors import LineageError, ResultNotStored
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.recording import discretion_of, redaction_of
 from airflow_lineage_provider.render.askable import check_askable
@@ -40,7 +40,10 @@ def _rows(question: Question, run_id: str, asked: RowsAsked, form: Format) -> Ro
         check_askable([*(one.column for one in asked.sort), *read], run.plan)
         page = run.page(wanted)
     except LineageError as problem:
-        lines = rows_lines(run.id) if asked.where is None else explain_lines(run.id, asked.where, ())
+        if asked.where is not None:
+            lines = explain_lines(run.id, asked.where, ())
+        else:  # (of a result that is not stored, rows are explained alone: those that one can name)
+            lines = None if isinstance(problem, ResultNotStored) else rows_lines(run.id)
         raise Refused(problem, lines, redaction) from problem
     return _answer(run, asked, page) if form == "json" else as_file(rows_shown(page.rows, discretion_of(run.plan)), form, f"rows-{run.id}")
 

@@ -43,28 +43,37 @@ export function RowsView({ details, view, change }: Props) {
     enabled: details.has_result,
   });
   const target = why === "where" ? { where } : { numbers: (why ?? "").split(",") };
-  if (!details.has_result) return <NotStored id={id} />;
+  const answer = why && (
+    <Answer
+      name={`why-${id}-${why}`}
+      queryKey={["explanation", id, target]}
+      ask={(form, signal) => api.explanation(id, target, form, signal)}
+      file={(table, form) => api.explanationFile(id, target, table, form)}
+      close={hashOf({ run: id, ...list })}
+      link={view}
+    >
+      <SourceRowsOf
+        id={id}
+        queryKey={["explanation", id, target, "json"]}
+        ask={(signal) => api.explanation(id, target, "json", signal)}
+        one={(table, row) => ({ table, behind: target, row })}
+        view={view}
+      />
+    </Answer>
+  );
+  if (!details.has_result) {
+    // There are no rows to look at; those that one can name are explained all the same, by Spark.
+    return (
+      <>
+        <Filter where={where} columns={details.columns} submit={(next) => change(next ? { where: next, why: "where" } : {})} name="Why these?" />
+        {answer || <NotStored id={id} />}
+      </>
+    );
+  }
   return (
     <>
       <Filter where={where} columns={details.columns} submit={(next) => change({ where: next })} />
-      {why && (
-        <Answer
-          name={`why-${id}-${why}`}
-          queryKey={["explanation", id, target]}
-          ask={(form, signal) => api.explanation(id, target, form, signal)}
-          file={(table, form) => api.explanationFile(id, target, table, form)}
-          close={hashOf({ run: id, ...list })}
-          link={view}
-        >
-          <SourceRowsOf
-            id={id}
-            queryKey={["explanation", id, target, "json"]}
-            ask={(signal) => api.explanation(id, target, "json", signal)}
-            one={(table, row) => ({ table, behind: target, row })}
-            view={view}
-          />
-        </Answer>
-      )}
+      {answer}
       {found.error && <Trouble error={found.error} />}
       {!asked.longer && found.error instanceof Problem && found.error.name === "QueryTooSlow" && (
         <button type="button" onClick={() => bePatient(looked)}>
@@ -136,7 +145,7 @@ function NotStored({ id }: { id: string }) {
   return found.error ? <Trouble error={found.error} /> : <Waiting what="Reading rows" />;
 }
 
-function Filter({ where, columns, submit }: { where: string; columns: string[]; submit: (where: string) => void }) {
+function Filter({ where, columns, submit, name = "Filter" }: { where: string; columns: string[]; submit: (where: string) => void; name?: string }) {
   const [typed, setTyped] = useState(where);
   useEffect(() => setTyped(where), [where]);
   return (
@@ -150,7 +159,7 @@ function Filter({ where, columns, submit }: { where: string; columns: string[]; 
       <label htmlFor="where">Filter, as Spark's SQL says it</label>
       <input id="where" list="columns" value={typed} maxLength={20_000} placeholder="amount > 100 AND judge = 'Reject'" spellCheck={false} autoComplete="off" onChange={(event) => setTyped(event.target.value)} />
       <Completion id="columns" typed={typed} columns={columns} />
-      <button type="submit">Filter</button>
+      <button type="submit">{name}</button>
       {where && (
         <button type="button" onClick={() => submit("")}>
           Clear
