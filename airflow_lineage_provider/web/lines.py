@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
-import math
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
+from airflow_lineage_provider.render.source_row import RowPlace, column_named
 from airflow_lineage_provider.words import QuestionKind
 
 
@@ -20,7 +18,7 @@ class Lines:
 
     python: str
     command: str | None
-    conf: dict[str, str | bool] | None = None
+    conf: dict[str, Any] | None = None
 
 
 def explain_lines(run_id: str, where: str | None, positions: Sequence[int]) -> Lines:
@@ -34,7 +32,7 @@ def explain_lines(run_id: str, where: str | None, positions: Sequence[int]) -> L
     else:
         at = ",".join(map(str, positions))
         python, command, asked = f"at={list(positions)}", f"--at {at}", {"at": at}
-    conf: dict[str, str | bool] = {"lineage_run_id": run_id, **asked}
+    conf: dict[str, Any] = {"lineage_run_id": run_id, **asked}
     return Lines(f'lineage.get_run("{run_id}").explain({python})', f"airflow-lineage explain {run_id} {command}", conf)
 
 
@@ -58,7 +56,7 @@ def rows_lines(run_id: str, where: str | None = None, sort: Sequence[tuple[str, 
     if where is None and not sort:
         return Lines(f"{run}.result_table()", f"airflow-lineage show {run_id}")
     met = "" if where is None else f".where({_quoted(where)})"
-    by = ", ".join(f"rows[{_quoted(_named(name))}].{'desc' if descending else 'asc'}_nulls_last()" for name, descending in sort)
+    by = ", ".join(f"rows[{_quoted(column_named(name))}].{'desc' if descending else 'asc'}_nulls_last()" for name, descending in sort)
     return Lines(f"(rows := {run}.result){met}.orderBy({by})" if sort else f"{run}.result{met}", None)
 
 
@@ -85,25 +83,26 @@ def picture_lines(dag_id: str, dag_run_id: str) -> Lines:
     )
 
 
-def forward_lines(run_id: str, where: str, table: str, *, across: bool = False) -> Lines:
-    """`Run.forward` from the rows of a source table that meet a predicate; the DAG keeps the answer.
+def forward_lines(run_id: str, where: str, table: str, *, across: bool = False, place: RowPlace | None = None) -> Lines:
+    """`Run.forward` from the rows of a source table that meet a predicate; the DAG keeps the answer. Where the predicate has the values of
+    a row that nobody has typed, the DAG is told the row's ``place`` instead.
 
     >>> forward_lines("01a", "n = 1", "loan", across=True).command
     "airflow-lineage forward 01a 'n = 1' --table loan --across"
     """
     python = f'lineage.get_run("{run_id}").forward({_quoted(where)}, {_quoted(table)}{", across=True" if across else ""})'
     command = f"airflow-lineage forward {run_id} {_rows_of(where, table)}{' --across' if across else ''}"
-    return Lines(python, command, _conf("forward", run_id, where, table) | {"across": across})
+    return Lines(python, command, _conf("forward", run_id, where, table, place) | {"across": across})
 
 
-def why_not_lines(run_id: str, where: str, table: str) -> Lines:
-    """`Run.why_not` about them.
+def why_not_lines(run_id: str, where: str, table: str, *, place: RowPlace | None = None) -> Lines:
+    """`Run.why_not` about them; ``place`` as of `forward_lines`.
 
     >>> why_not_lines("01a", "n = 1", "loan").command
     "airflow-lineage why-not 01a 'n = 1' --table loan"
     """
     python = f'lineage.get_run("{run_id}").why_not({_quoted(where)}, table={_quoted(table)})'
-    return Lines(python, f"airflow-lineage why-not {run_id} {_rows_of(where, table)}", _conf("why_not", run_id, where, table))
+    return Lines(python, f"airflow-lineage why-not {run_id} {_rows_of(where, table)}", _conf("why_not", run_id, where, table, place))
 
 
 def crossfilter_lines(places: Sequence[str], views: Mapping[str, tuple[str | None, str | None]]) -> Lines:
@@ -150,8 +149,9 @@ def kept_lines(derivation_id: str) -> Lines:
     return Lines(f'lineage.answer("{derivation_id}")', f"airflow-lineage show-derivation {derivation_id}")
 
 
-def _conf(question: QuestionKind, run_id: str, where: str, table: str) -> dict[str, str | bool]:
-    return {"question": question, "lineage_run_id": run_id, "target": where, "table": table}
+def _conf(question: QuestionKind, run_id: str, where: str, table: str, place: RowPlace | None) -> dict[str, Any]:
+    rows = {"target": where} if place is None else {"row": place.told()}
+    return {"question": question, "lineage_run_id": run_id, "table": table, **rows}
 
 
 def _rows_of(where: str, table: str) -> str:
@@ -160,34 +160,3 @@ def _rows_of(where: str, table: str) -> str:
 
 def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
-
-
-def like(row: Mapping[str, Any]) -> str:
-    """A predicate in Spark's SQL for rows with such values, as far as they can be said plainly.
-
-    >>> like({"n": 7, "name": "O'Neil", "at": None, "some": [1]})
-    "n = 7 AND name = 'O\\\\'Neil' AND at IS NULL"
-    """
-    return " AND ".join(text for name, value in row.items() if (text := _term(name, value)) is not None) or "true"
-
-
-def _named(name: str) -> str:
-    return name if name.isidentifier() and name.isascii() else f"`{name.replace('`', '``')}`"
-
-
-def _term(name: str, value: Any) -> str | None:
-    column = _named(name)
-    if value is None:
-        return f"{column} IS NULL"
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, bool | int | float | Decimal):
-        return f"{column} = {str(value).lower() if isinstance(value, bool) else value}"
-    if isinstance(value, dt.datetime):
-        return None  # of which time zone it is meant would have to be said
-    if isinstance(value, dt.date):
-        return f"{column} = DATE '{value.isoformat()}'"
-    if isinstance(value, str):
-        quoted = value.replace("\\", "\\\\").replace("'", "\\'")
-        return f"{column} = '{quoted}'"
-    return None

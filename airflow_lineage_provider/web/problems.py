@@ -59,7 +59,7 @@ class Ask(BaseModel):
 
     python: str
     command: str | None
-    conf: dict[str, str | bool] | None = None
+    conf: dict[str, Any] | None = None
 
 
 class Problem(BaseModel):

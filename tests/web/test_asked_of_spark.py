@@ -117,7 +117,9 @@ def here(made: dict[str, str], ask: Ask) -> DagResult:
 def test_why_not_is_answered_and_kept(client: Client, made: dict[str, str], lost: DagResult, lineage: Lineage) -> None:
     assert lost.states == {("derive", -1): "success"}
     told = lost.result("derive")
-    assert (told["question"], told["lineage_run_id"], told["counts"]) == ("why_not", made["large"], {"target": 3, "surviving": 1})
+    assert (told["question"], told["lineage_run_id"]) == ("why_not", made["large"])
+    assert lineage.answer(told["derivation_id"]).counts() == {"target": 3, "surviving": 1}
+    assert not {"target", "counts"} & set(told)  # who reads the task need not be one who may read the rows
     assert (told["derivation_ids"], told["derivation_set_id"]) == ([told["derivation_id"]], None)
     listed = client().get(f"{API}/runs/{made['large']}/derivations").json()["derivations"]
     (mine,) = [one for one in listed if one["dag_run_id"] == lost.run_id]
@@ -169,7 +171,7 @@ def test_what_rows_touched_is_answered_and_kept(made: dict[str, str], touched: D
         made["large"]: [4, 5, 6],
         made["letters"]: [5, 6],
     }
-    assert touched.result("derive")["counts"] == {"target": 3, "result": 3, f"result.{made['letters']}": 2}
+    assert found.counts() == {"target": 3, "result": 3, f"result.{made['letters']}": 2}
     alone = lineage.answer(here.result("derive")["derivation_id"])
     assert isinstance(alone, LineageRows)
     assert (alone.rows.column("client_id").to_pylist(), alone.asked_table) == ([4, 5], "loans")
@@ -240,8 +242,40 @@ ODD: list[tuple[dict[str, Any], type[LineageError], str]] = [
     ({"question": "forward", "target": "name = 'client 1'"}, InvalidTarget, "withheld"),
     ({"question": "why_not", "is_onward": True}, InvalidOption, "across"),
     ({"question": "explain"}, InvalidOption, "table"),
+    ({"target": None, "row": {"table": "loans"}}, InvalidTarget, "no place of a source row"),
+    ({"target": None, "row": {"run_id": "x", "table": "loans", "row": 0, "seal": ""}}, InvalidTarget, "where, at or derivation"),
+    ({"row": {"table": "loans"}}, InvalidTarget, "exactly one way"),
     ({"question": "explain", "table": None, "is_onward": True}, InvalidOption, "across"),
 ]
+
+
+@pytest.mark.parametrize("is_stored", [False, True])
+def test_a_row_at_its_place_is_followed(
+    client: Client,
+    made: dict[str, str],
+    ask: Ask,
+    desk: Store,
+    dags: dict[str, Any],
+    lineage: Lineage,
+    is_stored: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AIRFLOW_LINEAGE_STORE", desk.url)
+    run = lineage.get_run(made["large"])
+    behind = {"derivation": run.explain("client_id IN (4, 5)").id} if is_stored else {"behind": {"where": "client_id IN (4, 5)"}}
+    answer = client().post(f"{API}/runs/{run.id}/forward", json={"table": "loans", "row": 1, **behind}).json()
+    conf = answer["results"][0]["ask"]["conf"]
+    assert (conf["row"]["row"], "target" in conf) == (1, False)
+    asked = ask(**conf)
+    found = lineage.answer(asked.result("derive")["derivation_id"])
+    assert isinstance(found, LineageRows | Descendants)
+    here = found.here if isinstance(found, Descendants) else found
+    assert here.rows.column("client_id").to_pylist() == [row[0] for row in answer["results"][0]["result"]["rows"]] == [5]
+    derive = dags["lineage_derivation"].get_task("derive").prepare_for_execution()
+    derive.lineage_run_id, derive.question, derive.table = run.id, "forward", "loans"
+    derive.target, derive.at, derive.row = None, None, conf["row"] | {"row": 0}
+    with Lineage(store=desk) as opened, pytest.raises(InvalidTarget, match="is another row than it was"):
+        derive._run(opened)
 
 
 @pytest.mark.parametrize(("given", "error", "told"), ODD)
@@ -250,7 +284,7 @@ def test_parameters_that_cannot_be_meant_are_named(
 ) -> None:
     monkeypatch.setenv("AIRFLOW_LINEAGE_HIDE", "loans.name")
     asked = dags["lineage_derivation"].get_task("derive").prepare_for_execution()
-    values = {"question": "why_not", "target": "client_id = 1", "at": None, "table": "loans", "is_onward": False}
+    values = {"question": "why_not", "target": "client_id = 1", "at": None, "row": None, "table": "loans", "is_onward": False}
     for name, value in (values | given | {"lineage_run_id": made["large"]}).items():
         setattr(asked, name, value)
     with Lineage() as lineage, pytest.raises(error, match=told):

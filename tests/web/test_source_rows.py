@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -75,21 +76,30 @@ def test_why_not_of_a_row_that_was_dropped_is_sparks(client: Client, store: Stor
     assert error["ask"]["python"] == f'lineage.get_run("{runs["again"]}").why_not("client_id = 49", table="judged")'
 
 
-def test_a_row_that_no_predicate_says(client: Client, runs: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is not asked about with all others."""
+def test_a_row_is_named_to_the_dag_by_its_place(client: Client, runs: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a DAG run's parameters are is read by others than may read the rows. One of which nothing can be said is not asked about with
+    all others."""
 
     (number,) = asked(client(), runs["judged"], "rows", where="client_id = 49").json()["numbers"]
 
-    def conf() -> Any:
-        row = {"table": "client", "behind": {"numbers": [number]}, "row": 0}
+    def conf(**behind: Any) -> Any:
+        row = {"table": "client", "behind": behind, "row": 0}
         (found,) = asked(client(), runs["judged"], "forward", **row).json()["results"]
         return found["ask"]["conf"]
 
-    plain = "client_id = 49 AND name = 'client 49' AND income = 35.0 AND debt = 0.0"
-    of_run = {"question": "forward", "lineage_run_id": runs["judged"], "table": "client"}
-    assert conf() == of_run | {"target": plain, "across": False}
+    told = conf(numbers=[number])
+    place = told.pop("row")
+    assert told == {"question": "forward", "lineage_run_id": runs["judged"], "table": "client", "across": False}
+    assert {name: place[name] for name in ("run_id", "table", "row")} == {"run_id": runs["judged"], "table": "client", "row": 0}
+    assert place["at"].isdigit()
+    assert conf(where="client_id = 49")["row"] == {name: value for name, value in place.items() if name != "at"} | {
+        "where": "client_id = 49"
+    }
+    assert re.fullmatch("[0-9a-f]{32}", place["seal"])
+    monkeypatch.setenv("AIRFLOW_LINEAGE_MASK", "client.name")
+    assert conf(numbers=[number])["row"]["seal"] != place["seal"]
     monkeypatch.setenv("AIRFLOW_LINEAGE_MASK", "client.*")
-    assert conf() is None
+    assert conf(numbers=[number]) is None
 
 
 @pytest.mark.parametrize(
@@ -220,7 +230,7 @@ def test_a_source_row_of_a_stored_answer_is_followed(client: Client, runs: dict[
         stored, direct = (stored, direct) if what == "forward" else (stored["found"], direct["found"])
         assert stored["rows"] == direct["rows"]
         (one,), (other,) = stored["results"], direct["results"]
-        assert (one["result"], one["numbers"], one["ask"]) == (other["result"], other["numbers"], other["ask"])
+        assert (one["result"], one["numbers"], one["ask"]["command"]) == (other["result"], other["numbers"], other["ask"]["command"])
         assert (one["guarantee"]["level"], other["guarantee"]["level"]) == ("superset", "exact")
 
 

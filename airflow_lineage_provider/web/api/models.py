@@ -133,7 +133,7 @@ class LinesAnswer(BaseModel):
 
     python: str
     command: str | None
-    conf: dict[str, str | bool] | None = None
+    conf: dict[str, Any] | None = None
 
 
 class RowsAnswer(BaseModel):

@@ -53,6 +53,8 @@ def _told(question: Question, lineage: AskedLineage, one: AskedTask) -> Question
 def _target(one: AskedTask) -> str:
     """The rows that are asked about."""
     conf = one.conf or {}
+    if isinstance(place := conf.get("row"), dict) and isinstance(place.get("row"), int):
+        return f"row {place['row'] + 1:,} of {conf.get('table')}"
     rows = str(conf["target"]) if conf.get("target") else f"rows {conf.get('at')}"
     return f"{rows} of {conf['table']}" if conf.get("table") else rows
 

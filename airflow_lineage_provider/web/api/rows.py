@@ -15,7 +15,7 @@ from airflow_lineage_provider.render.askable import check_askable
 from airflow_lineage_provider.web.api.formats import FILES, Format, Wanted, as_file, columns_told, values_told
 from airflow_lineage_provider.web.api.models import LinesAnswer, RowsAnswer, RowsAsked
 from airflow_lineage_provider.web.asking import Asked, Question
-from airflow_lineage_provider.web.lines import explain_lines, rows_lines
+from airflow_lineage_provider.web.lines import Lines, explain_lines, rows_lines
 from airflow_lineage_provider.web.problems import Refused
 from airflow_lineage_provider.web.withheld import rows_shown
 
@@ -40,6 +40,7 @@ def _rows(question: Question, run_id: str, asked: RowsAsked, form: Format) -> Ro
         check_askable([*(one.column for one in asked.sort), *read], run.plan)
         page = run.page(wanted)
     except LineageError as problem:
+        lines: Lines | None
         if asked.where is not None:
             lines = explain_lines(run.id, asked.where, ())
         else:  # (of a result that is not stored, rows are explained alone: those that one can name)

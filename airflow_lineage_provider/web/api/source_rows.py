@@ -15,8 +15,6 @@ from airflow_lineage_provider.answers.descendants import Descendants
 from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.answers.keyed_rows import KeyedRows
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
-from airflow_lineage_provider.answers.tables import SourceTable
-from airflow_lineage_provider.answers.values import rows_of
 from airflow_lineage_provider.deriving.why_not.question import asked_of, columns_read
 from airflow_lineage_provider.errors import InvalidTarget, LineageError, SparkRequired
 from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
@@ -24,6 +22,7 @@ from airflow_lineage_provider.reasons.discretion import Discretion
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.recording import discretion_of, redaction_of, tables_of
 from airflow_lineage_provider.render.askable import check_source_askable
+from airflow_lineage_provider.render.source_row import RowPlace, SourceRow, seal_of, source_row
 from airflow_lineage_provider.render.withheld import remarks_shown
 from airflow_lineage_provider.web.api.derivations import answer_for
 from airflow_lineage_provider.web.api.explanations import explained
@@ -42,7 +41,7 @@ from airflow_lineage_provider.web.api.models import (
 from airflow_lineage_provider.web.api.runs import run_answer
 from airflow_lineage_provider.web.asking import MOST_TARGET_ROWS, Asked, Question
 from airflow_lineage_provider.web.foreign import written_by
-from airflow_lineage_provider.web.lines import Lines, forward_lines, like, why_not_lines
+from airflow_lineage_provider.web.lines import Lines, forward_lines, why_not_lines
 from airflow_lineage_provider.web.problems import Refused
 from airflow_lineage_provider.web.withheld import rows_shown
 
@@ -57,13 +56,15 @@ _TABLES = 2
 
 @dataclass(frozen=True)
 class _Meant:
-    """Source rows that a run read, to be followed in it: by a predicate that people can ask with, and by key where it is known."""
+    """Source rows that a run read, to be followed in it: by a predicate that people can ask with, and by key where it is known; a row that
+    nobody has typed has its ``place``."""
 
     run: Run
     table: str
     like: str
     keyed: KeyedRows | None = None
     worth: Guarantee | None = None
+    place: RowPlace | None = None
 
     @property
     def target(self) -> KeyedRows | str:
@@ -103,7 +104,7 @@ async def why_not(run_id: str, asked: SourceRowsAsked, question: Asked) -> WhyNo
 def _forward(question: Question, run_id: str, asked: ForwardAsked, form: Format) -> ForwardAnswer | Response:
     run = question.run(run_id)
     rows, meant = _meant(question, run, asked)
-    lines = [one.asked_by(forward_lines(one.run.id, one.like, one.table, across=asked.across)) for one in meant]
+    lines = [one.asked_by(forward_lines(one.run.id, one.like, one.table, across=asked.across, place=one.place)) for one in meant]
     found = [_followed(question, one, asks, across=asked.across) for one, asks in zip(meant, lines, strict=True)]
     return _answer(question, asked, rows, found) if form == "json" else _file(question, found, asked.saved, form)
 
@@ -149,7 +150,7 @@ def _why_not(question: Question, run_id: str, asked: SourceRowsAsked) -> WhyNotA
     rows, meant = _meant(question, run, asked)
     found = []
     for one in meant:
-        lines = one.asked_by(why_not_lines(one.run.id, one.like, one.table))
+        lines = one.asked_by(why_not_lines(one.run.id, one.like, one.table, place=one.place))
         followed = _followed(question, one, lines)
         here = followed.here
         lost = one.keyed is None and pc.count_distinct(here.links.column("asked")).as_py() < here.asked_rows
@@ -173,28 +174,31 @@ def _meant(question: Question, run: Run, asked: SourceRowsAsked) -> tuple[TableA
     if asked.derivation is not None:
         return _stored(question, run, asked, asked.derivation)
     assert asked.behind is not None
-    found, _ = explained(question, run, asked.behind)
-    told, predicate, source = _row_of(found, run, asked)
+    found, lines = explained(question, run, asked.behind)
+    told, meant = _row_of(found, run, asked)
+    conf = lines.conf or {}
+    place = _placed(run, asked, meant, where=conf.get("target"), at=conf.get("at"))
+    source = found.sources[asked.table]
     keyed = [only for one in source.keyed if asked.row is not None and (only := one.only(asked.row)) is not None]
-    return told, [_Meant(question.run(one.run_id), one.table, predicate, one, source.guarantee) for one in keyed]
+    return told, [_Meant(question.run(one.run_id), one.table, meant.predicate, one, source.guarantee, place) for one in keyed]
 
 
-def _row_of(found: Explanation, run: Run, asked: SourceRowsAsked) -> tuple[TableAnswer, str, SourceTable]:
-    """The row as it is shown, the predicate that says its values as far as that can be, and its table.
+def _row_of(found: Explanation, run: Run, asked: SourceRowsAsked) -> tuple[TableAnswer, SourceRow]:
+    """The row, as it is shown.
 
     :raises Refused: there is no such row.
     """
     assert asked.row is not None
-    if asked.table not in found.sources or asked.row >= len(found.sources[asked.table]):
-        tables = ", ".join(f"{name} ({len(one):,})" for name, one in found.sources.items())
-        raise Refused(InvalidTarget(f"the explanation has no such source row; it has rows of {tables}"), None, redaction_of(run.plan))
-    source = found.sources[asked.table]
-    discretion = Discretion.of().following(found.carried or {})
-    row = rows_shown(source.rows.slice(asked.row, 1), discretion, asked.table)
-    told = _table(row, discretion, asked.table)
-    masked = {one.name for one in told.columns if one.masked}
-    (values,) = rows_of(row)
-    return told, like({name: value for name, value in zip(row.column_names, values, strict=True) if name not in masked}), source
+    try:
+        meant = source_row(found, asked.table, asked.row)
+    except InvalidTarget as problem:
+        raise Refused(problem, None, redaction_of(run.plan)) from problem
+    return _table(meant.shown, Discretion.of().following(found.carried or {}), asked.table), meant
+
+
+def _placed(run: Run, asked: SourceRowsAsked, meant: SourceRow, **behind: str | None) -> RowPlace:
+    assert asked.row is not None
+    return RowPlace(run_id=run.id, table=asked.table, row=asked.row, seal=seal_of(run.record, meant.predicate), **behind)
 
 
 def _stored(question: Question, run: Run, asked: SourceRowsAsked, derivation_id: str) -> tuple[TableAnswer, list[_Meant]]:
@@ -205,16 +209,17 @@ def _stored(question: Question, run: Run, asked: SourceRowsAsked, derivation_id:
     found = answer_for(question, derivation_id)
     if not isinstance(found, Explanation) or found.run.id != run.id:
         raise Refused(InvalidTarget(f"the stored answer {derivation_id} is no explanation of rows of run {run.id}"))
-    told, predicate, source = _row_of(found, run, asked)
+    told, meant = _row_of(found, run, asked)
     redaction = redaction_of(run.plan)
     if asked.table not in tables_of(run.plan):
         text = f"{asked.table} was read by an earlier run on the way, and not by this one: ask anew why, and follow the row from there"
         raise Refused(InvalidTarget(text), None, redaction)
-    if predicate == "true":
+    if meant.predicate == "true":
         raise Refused(
             InvalidTarget("the row has no value that a predicate can say: ask anew why, and follow it from there"), None, redaction
         )
-    return told, [replace(_meeting(question, run, asked.table, predicate), worth=weakest(source.guarantee, _BY_VALUES))]
+    worth, place = weakest(found.sources[asked.table].guarantee, _BY_VALUES), _placed(run, asked, meant, derivation=derivation_id)
+    return told, [replace(_meeting(question, run, asked.table, meant.predicate), worth=worth, place=place)]
 
 
 def _meeting(question: Question, run: Run, table: str, where: str) -> _Meant:

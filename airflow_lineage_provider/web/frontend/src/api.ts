@@ -70,7 +70,7 @@ export interface Ask {
 }
 
 /** The parameters of a run of the derivation DAG. */
-export type Conf = Record<string, string | boolean>;
+export type Conf = Record<string, unknown>;
 
 /** What a stored answer answers: why rows are as they are, why source rows are not in the result, what they touched. */
 export type Question = "explain" | "why_not" | "forward";
