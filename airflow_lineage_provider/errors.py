@@ -301,7 +301,7 @@ class StoreUnavailable(StoreError):
 
 
 class StoreTooSlow(StoreUnavailable):
-    """The results store answers, and takes longer than it may (AIRFLOW_LINEAGE_STORE_LIMIT)."""
+    """The results store answers, and takes longer than it may (AIRFLOW_LINEAGE_STORE_LIMIT), or somebody holds a lock in it for longer."""
 
 
 class StoreInUse(StoreUnavailable):

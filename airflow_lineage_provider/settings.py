@@ -229,7 +229,7 @@ def connect_timeout() -> int:
 
 
 def store_silence() -> float:
-    """After so many seconds without an answer a run asks whether the store is still there, and gives up when it is not
+    """After so many seconds without an answer it is asked whether the store is still there, and given up when it is not
     (``AIRFLOW_LINEAGE_STORE_SILENCE``, default 30)."""
     return max(_seconds("STORE_SILENCE", 30), 0.1)
 

@@ -27,7 +27,7 @@ class AdbcConnection:
 
     def __init__(self, url: str) -> None:
         opened: list[int] = []
-        with forks.sockets_opened(opened, _ports(url)):
+        with forks.sockets_opened(opened, server_ports(url)):
             self._inner = _connected(url)
         self._pid = os.getpid()
         self._begun = False
@@ -88,7 +88,7 @@ def _connected(url: str) -> Any:
         return adbc.connect(url, autocommit=True)
 
 
-def _ports(url: str) -> set[int]:
+def server_ports(url: str) -> set[int]:
     """The ports of the hosts in a URL."""
     parts = urlsplit(url)
     given = dict(parse_qsl(parts.query)).get("port")

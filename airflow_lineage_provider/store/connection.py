@@ -6,11 +6,11 @@ import re
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
 from airflow_lineage_provider import settings
-from airflow_lineage_provider.errors import LineageError, StoreError, StoreNotPermitted, StoreUnavailable
+from airflow_lineage_provider.errors import LineageError, StoreError, StoreNotPermitted, StoreTooSlow, StoreUnavailable
 from airflow_lineage_provider.secrecy import redact
 from airflow_lineage_provider.secrecy.urls import odd_store_url
 from airflow_lineage_provider.shown import shown
@@ -37,6 +37,7 @@ _LOST = re.compile(
     re.IGNORECASE,
 )
 _NOT_PERMITTED = "42501"
+_LOCK_NOT_AVAILABLE = "55P03"
 _UNAVAILABLE_STATES = {"57P01", "57P02", "57P03", "57P05", "53300", "3D000", "28P01", "28000", "58P01"}
 
 
@@ -109,6 +110,14 @@ def with_connect_timeout(url: str) -> str:
     return f"{url.partition('?')[0]}?{urlencode(query, quote_via=quote)}"
 
 
+def with_lock_timeout(url: str, seconds: float) -> str:
+    """The URL with the most seconds that a statement waits for a lock, where it does not say so itself."""
+    parts = urlsplit(url)
+    query = dict(parse_qsl(parts.query, keep_blank_values=True))
+    query["options"] = f"-c lock_timeout={round(seconds * 1000)} {query.get('options', '')}".strip()
+    return f"{url.partition('?')[0]}?{urlencode(query, quote_via=quote)}"
+
+
 def _limits() -> str:
     seconds = settings.idle_timeout()
     return f"-c idle_in_transaction_session_timeout={round((seconds or 0) * 1000)}"
@@ -134,15 +143,19 @@ def adbc_connect(url: str, application: str = "airflow-lineage") -> AdbcConnecti
 
 
 class Connector:
-    """Makes the connections of an engine. ``role`` may be set later: one to act as."""
+    """Makes the connections of an engine. ``role`` may be set later: one to act as. Each that is made is told to ``made``."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, made: Callable[[Any], object] | None = None) -> None:
         self.url = url
         self.role: str | None = None
+        self._made = made
 
     def __call__(self) -> psycopg2.extensions.connection:
         """One connection."""
-        return psycopg2_connect(self.url, role=self.role)
+        connection = psycopg2_connect(self.url, role=self.role)
+        if self._made is not None:
+            self._made(connection)
+        return connection
 
 
 def make_engine(connect: Callable[[], psycopg2.extensions.connection]) -> sa.Engine:
@@ -181,6 +194,8 @@ def translate(error: BaseException, doing: str, kind: type[LineageError] = Store
         return StoreNotPermitted(
             f"this user of the results store may not do that, {text} ('airflow-lineage store grant' shows what each role may do)"
         )
+    if sqlstate(cause) == _LOCK_NOT_AVAILABLE:
+        return StoreTooSlow(f"somebody holds a lock in the results store, {text}")
     if _unavailable(cause):
         return StoreUnavailable(f"the results store does not answer, {text}")
     return kind(f"the results store refused, {text}")

@@ -49,6 +49,15 @@ def disown(thing: Any) -> None:
     _descriptors.pop(id(thing), None)
 
 
+def sockets_of(thing: Any, ports: Collection[int]) -> tuple[int, ...]:
+    """The sockets to PostgreSQL on these ports of a thing that is owned here; the number of one that was lost may be another file's."""
+    known = _descriptors.get(id(thing))
+    try:
+        return () if known is None else tuple(one for one in known() if _leads_to(one, ports))
+    except Exception:  # it is being closed
+        return ()
+
+
 def keep_unused(thing: Any) -> None:
     """Keep a parent's driver object for ever, so that nobody closes it."""
     _inherited.append(thing)

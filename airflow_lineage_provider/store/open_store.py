@@ -21,6 +21,7 @@ from airflow_lineage_provider.store.revival import Revival
 from airflow_lineage_provider.store.run_lock import RunLock
 from airflow_lineage_provider.store.selecting import Select, by_connection, by_session
 from airflow_lineage_provider.store.session import ConnectionPool, Session
+from airflow_lineage_provider.store.watchdog import Watchdog
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,10 +37,11 @@ class OpenStore:
     def __init__(self, url: str, server: embedded.Server | None = None) -> None:
         self.url = url
         self._revival = None if server is None else Revival(server)
-        self._connector = Connector(url)
+        self._watchdog = Watchdog(url)
+        self._connector = Connector(url, self._watchdog.own)
         self._engine = make_engine(self._connector)
         self._executors = roles.executor_urls(url, server is not None)
-        self._pool = ConnectionPool(url)
+        self._pool = ConnectionPool(url, self._watchdog)
         self._reader = KeptReader(self._connector)
         self._locks: dict[str, RunLock] = {}
         self._made: dict[str, dict[str, Materialization]] = {}
@@ -124,6 +126,7 @@ class OpenStore:
         self.url = self._connector.url = url
         self._connector.role = None  # who the owner is, is asked as the user
         self._pool.move(url)
+        self._watchdog.url = url
         self._reader.close()
         self._executors = roles.executor_urls(url, True)
         self._engine.dispose()
@@ -152,13 +155,14 @@ class OpenStore:
 
     @contextmanager
     def _transaction(self, doing: str) -> Iterator[sa.Connection]:
-        with store_errors(f"{doing} in {redact(self.url)}"), self._engine.begin() as connection:
+        with store_errors(f"{doing} in {redact(self.url)}"), self._watchdog.watching(), self._engine.begin() as connection:
             yield connection
 
     def _asked_often(self, doing: str, statement: Statement, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         """What a statement selects, in one round trip (`kept_reader`)."""
         try:
-            return self._reader.rows(statement, values)
+            with self._watchdog.watching():
+                return self._reader.rows(statement, values)
         except Exception:
             with store_errors(f"{doing} in {redact(self.url)}"):
                 raise
@@ -166,7 +170,7 @@ class OpenStore:
     @contextmanager
     def _statements(self, doing: str) -> Iterator[sa.Connection]:
         """A connection on which each statement is a transaction of its own."""
-        with store_errors(f"{doing} in {redact(self.url)}"), self._engine.connect() as connection:
+        with store_errors(f"{doing} in {redact(self.url)}"), self._watchdog.watching(), self._engine.connect() as connection:
             # (SQLAlchemy's way to say so sends a statement before and after.)
             driver: Any = connection.connection.dbapi_connection
             driver.autocommit = True

@@ -6,7 +6,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from airflow_lineage_provider.store.layout import Column, Layout, make_layout, p
 from airflow_lineage_provider.store.reading import LookUp, Reading
 from airflow_lineage_provider.store.result import typed_result
 from airflow_lineage_provider.store.sqltext import identifier, literal
+from airflow_lineage_provider.store.watchdog import Watchdog
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,8 +43,9 @@ MAY_KEEP = (
 class ConnectionPool:
     """A few idle ADBC connections, so that a query of a millisecond does not pay for a connection; safe between threads."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, watchdog: Watchdog) -> None:
         self._url = url
+        self.watchdog = watchdog
         self.forked()
         forks.on_fork(self)
 
@@ -62,7 +64,9 @@ class ConnectionPool:
             with self._lock:
                 connection = self._idle.pop() if self._idle else None
             if connection is None:
-                return _begun(adbc_connect(self._url), begin)
+                connection = adbc_connect(self._url)
+                self.watchdog.own(connection)
+                return _begun(connection, begin)
             try:
                 return _begun(connection, begin)
             except Exception:
@@ -139,19 +143,26 @@ class Session(Reading):
         self._may_keep = False
         self._is_guarded = False
         self._connection: AdbcConnection | None = None
+        self._watching: AbstractContextManager[None] = pool.watchdog.watching()
         self._process = 0
         self._zone: str | None = None
         self._uploads: dict[str, str] = {}
 
     def __enter__(self) -> Session:
         self._process = os.getpid()
+        self._watching = self._pool.watchdog.watching()
+        self._watching.__enter__()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         process, self._process = self._process, 0
         connection, self._connection = self._connection, None
-        if connection is None or process != os.getpid():
-            return
+        with ExitStack() as watching:
+            watching.push(self._watching)
+            if connection is not None and process == os.getpid():
+                self._give_back(connection)
+
+    def _give_back(self, connection: AdbcConnection) -> None:
         try:
             connection.rollback()
             if self._uploads:

@@ -13,6 +13,7 @@ from concurrent.futures import Future
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.errors import StoreUnavailable
 from airflow_lineage_provider.store import Store
+from airflow_lineage_provider.store.connection import normalise, with_lock_timeout
 
 _lock = threading.Lock()
 _attempts: dict[str | None, Future[Store]] = {}
@@ -39,7 +40,8 @@ def opened_store() -> Store:
 
 def _open(url: str | None, attempt: Future[Store]) -> None:
     try:
-        attempt.set_result(Store.open(url))
+        # (Nobody's answer waits for longer than it may for somebody else's lock.)
+        attempt.set_result(Store.open(None if url is None else with_lock_timeout(normalise(url), settings.web_seconds())))
     except BaseException as problem:
         with _lock:  # the next who asks tries again
             if _attempts.get(url) is attempt:

@@ -1,13 +1,17 @@
-"""A store whose server was restarted behind the API: every kept connection is gone, and the next question is answered all the same."""
+"""A store whose server was restarted behind the API, or stands still: kept connections are gone, and the next question is answered."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
+import psycopg2
 import pytest
 
 from airflow_lineage_provider.store import Store
+from tests.silent_proxy import silent_proxy
 from tests.store.conftest import sql
 
 API = "/lineage/api/v1"
@@ -38,3 +42,38 @@ def test_and_so_is_a_derivation(client: Callable[..., Any], store: Store, runs: 
         assert answers[-1].status_code == 200, answers[-1].text
         sql(store.url, END)
     assert answers[0].json().keys() == answers[1].json().keys()
+
+
+def test_a_lock_is_not_waited_for_longer_than_an_answer_may_take(
+    client: Callable[..., Any], store: Store, runs: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AIRFLOW_LINEAGE_WEB_SECONDS", "1")
+    monkeypatch.setenv("AIRFLOW_LINEAGE_STORE", store.url + "&application_name=locked")  # (it is opened anew)
+    with closing(psycopg2.connect(store.url)) as other:
+        other.cursor().execute("LOCK TABLE lineage.runs IN ACCESS EXCLUSIVE MODE")
+        answer = client().get(f"{API}/runs")
+    assert (answer.status_code, answer.json()["error"]["name"]) == (503, "StoreTooSlow")
+
+
+@pytest.mark.parametrize("path", ["runs", "POST runs/{}/rows"])
+def test_a_server_that_stands_still_takes_no_thread_for_good(
+    client: Callable[..., Any], store: Store, runs: dict[str, str], path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    posted, place = path.startswith("POST"), f"{API}/{path.format(runs['judged']).removeprefix('POST ')}"
+    monkeypatch.setenv("AIRFLOW_LINEAGE_CONNECT_TIMEOUT", "2")
+    monkeypatch.setenv("AIRFLOW_LINEAGE_STORE_SILENCE", "0.3")
+    one = client()
+    with silent_proxy(store.url) as way:
+        monkeypatch.setenv("AIRFLOW_LINEAGE_STORE", way.url)
+
+        def ask() -> Any:
+            return one.post(place, json={}) if posted else one.get(place)
+
+        assert ask().status_code == 200
+        way.is_silent = True
+        began = time.monotonic()
+        answer = ask()
+        assert (answer.status_code, answer.json()["error"]["name"]) == (503, "StoreUnavailable")
+        assert time.monotonic() - began < 20
+        way.is_silent = False
+        assert ask().status_code == 200
