@@ -22,6 +22,8 @@ from typing import Any, cast
 from airflow_lineage_provider.errors import UdfDeclarationError
 from airflow_lineage_provider.reasons.fingerprint import digest
 
+_OF_MANY = ("<string>", "<stdin>")
+"""Files that no code has to itself: Python 3.13 has the text of ``python -c`` for the source of whatever is executed from a string."""
 _CONTAINERS = (list, dict, set, frozenset)
 _FROM_BYTECODE: ContextVar[bool] = ContextVar("from_bytecode", default=False)
 
@@ -72,10 +74,12 @@ def own_code(function: Callable[..., Any]) -> str:
         return _compiled(function)
     if isinstance(function, types.FunctionType) and function.__name__ == "<lambda>":
         return _bytecode(function.__code__)  # the source of a lambda is the whole statement around it
+    code = getattr(function, "__code__", None)
+    if isinstance(code, types.CodeType) and code.co_filename in _OF_MANY:
+        return _bytecode(code)
     try:
         return _normal(inspect.getsource(function))
     except (OSError, TypeError, SyntaxError):
-        code = getattr(function, "__code__", None)
         return _bytecode(code) if code is not None else f"{type(function).__module__}.{type(function).__qualname__}"
 
 

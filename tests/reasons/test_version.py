@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import linecache
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -113,7 +114,10 @@ def test_lambdas_of_one_line_differ() -> None:
     assert first.version != second.version
 
 
-def test_code_without_source_has_a_version() -> None:
+def test_code_without_source_has_a_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    # As Python 3.13 has it in a process that was begun with -c.
+    monkeypatch.setitem(linecache.cache, "<string>", (8, None, ["import x\n"], "<string>"))
+
     def made(text: str) -> ReasonedUdf:
         names: dict[str, Any] = {"__name__": "nowhere"}
         exec(text, names)
