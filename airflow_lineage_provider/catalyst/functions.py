@@ -19,6 +19,7 @@ _BUILT = {
     "TimestampDiff": "timestampdiff", "TimestampAdd": "timestampadd",
     # What + - * / become over dates, timestamps and intervals.
     "TimestampAddInterval": "+", "TimestampAddYMInterval": "+", "DateAddInterval": "+", "DateAddYMInterval": "+", "TimeAddInterval": "+",
+    "TimeAdd": "+",  # (of Spark 4.0)
     "SubtractTimestamps": "-", "SubtractDates": "-", "SubtractTimes": "-", "MultiplyYMInterval": "*", "MultiplyDTInterval": "*",
     "MultiplyInterval": "*", "DivideYMInterval": "/", "DivideDTInterval": "/", "DivideInterval": "/",
 }  # fmt: skip

@@ -10,7 +10,8 @@ from airflow_lineage_provider.errors import PlanError
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.spark.jvm_classes import static_method
 from airflow_lineage_provider.spark.jvm_trees import class_name, items
-from airflow_lineage_provider.sql.asked_sql import is_comment
+from airflow_lineage_provider.spark.releases import since
+from airflow_lineage_provider.sql.asked_sql import is_comment, statements_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -68,6 +69,8 @@ def _split(spark: SparkSession, text: str) -> list[str]:
     if "splitStatements" in dir(parser):
         split = parser.splitStatements(text)
         return [str(each.statement()) for each in items(split.completeStatements())] + [str(split.partialStatement())]
+    if not since(spark, 4, 1):  # of which the command spark-sql alone had it
+        return statements_of(text)
     # As its command spark-sql did before Spark 4.3.
     apart = static_method(spark, "org.apache.spark.sql.catalyst.util.StringUtils", "splitSemiColonWithIndex")
     return [str(each) for each in items(apart(text, True))]

@@ -66,6 +66,52 @@ def balanced(text: str) -> tuple[Token, ...]:
     return tokens
 
 
+def statements_of(text: str) -> list[str]:
+    """The statements of a text, parted at semicolons outside of quotes and comments, as Spark parts them.
+
+    >>> statements_of("SELECT ';' -- one; really\\n; /* two; /* nested; */ */ SELECT `;`")
+    ["SELECT ';' -- one; really\\n", ' /* two; /* nested; */ */ SELECT `;`']
+    """
+    found, begun, at = list[str](), 0, 0
+    while at < len(text):
+        sign = text[at]
+        if sign in "'\"`":
+            at = _end_of_quote(text, at)
+        elif text.startswith("--", at):
+            at = len(text) if (end := text.find("\n", at)) < 0 else end
+        elif text.startswith("/*", at):
+            at = _end_of_comment(text, at)
+        elif sign == ";":
+            found.append(text[begun:at])
+            begun = at = at + 1
+        else:
+            at += 1
+    return [*found, text[begun:]]
+
+
+def _end_of_quote(text: str, at: int) -> int:
+    """The place behind a quoted text that begins here; a backslash there is no sign's last."""
+    quote, at = text[at], at + 1
+    while at < len(text) and text[at] != quote:
+        at += 2 if text[at] == "\\" and quote != "`" else 1
+    return at + 1
+
+
+def _end_of_comment(text: str, at: int) -> int:
+    """The place behind a comment that begins here, which may have others in it."""
+    depth = 0
+    while at < len(text):
+        if text.startswith("/*", at):
+            depth, at = depth + 1, at + 2
+        elif text.startswith("*/", at):
+            depth, at = depth - 1, at + 2
+            if not depth:
+                return at
+        else:
+            at += 1
+    return at
+
+
 def words_of(text: str) -> set[str]:
     """All words that an expression has, in lower case, quoted names among them: each of its columns is one.
 

@@ -19,6 +19,7 @@ from airflow_lineage_provider.errors import (
     StoreUnavailable,
     WriteNotRecorded,
 )
+from tests.pandas_on_spark import pandas_on_spark
 
 pytestmark = pytest.mark.spark
 
@@ -54,7 +55,7 @@ def test_a_frame_has_the_parameters_that_made_it_and_keys_of_all_tables(lineage:
 
     def function(spark: SparkSession, low: int) -> Any:
         spark.read.json(f"{tmp_path}/a").write.parquet(f"{tmp_path}/written")
-        return spark.read.json(f"{tmp_path}/b").where(f"n > {low}").pandas_api()
+        return pandas_on_spark(spark.read.json(f"{tmp_path}/b").where(f"n > {low}"))
 
     keys = {f"{tmp_path}/a": ["n"]}
     called = _called(lineage, spark, function, params={"low": 0}, clear_params=["low"], keys=keys, output=f"{tmp_path}/out")

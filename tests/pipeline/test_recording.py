@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from airflow_lineage_provider import Lineage, payload, reasoned_udf
 from airflow_lineage_provider.errors import InvalidOption, InvalidOutput, LineageError, SparkRequired, UdfFailed, WriteNotRecorded
 from tests.in_turn import sampled
+from tests.pandas_on_spark import pandas_on_spark
 
 pytestmark = pytest.mark.spark
 
@@ -70,7 +71,7 @@ def derby(folder: str) -> str:
 
 
 def _pandas(frame: DataFrame) -> Any:
-    return frame.pandas_api()
+    return pandas_on_spark(frame)
 
 
 WRITES: dict[str, tuple[Write, tuple[str, str, str]]] = {
@@ -183,7 +184,9 @@ def test_ignored_and_existing(lineage: Lineage, judged: DataFrame, source: str, 
         with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
             judged.sparkSession.sql("INSERT INTO nowhere SELECT 1")
     assert recording.runs == ()
-    assert len(lineage.runs(limit=1000)) == before
+    made = lineage.runs(limit=1000)
+    late = 2 if judged.sparkSession.version < "4.1" else 0  # (what columns may be written Spark 4.0 looks at when it writes)
+    assert [one.status for one in made[: len(made) - before]] == ["failed"] * late
 
 
 def test_a_place_that_is_read(lineage: Lineage, spark: SparkSession, judged: DataFrame, tmp_path: Path, tables: str) -> None:

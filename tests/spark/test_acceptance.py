@@ -28,6 +28,8 @@ def test_a_file_is_read_as_spark_reads_its_own() -> None:
 @pytest.mark.spark
 def test_every_query_is_accepted(spark: SparkSession) -> None:
     files = sampled(sorted(QUERIES.rglob("*.sql")), one_in=7)
+    if spark.version < "4.1":  # which compares no texts of all these collations
+        files = [one for one in files if one.name != "collations.sql"]
     every = list(ask_folder(spark, QUERIES, files))
     not_accepted = [(one.file, one.query, one.why) for one in every if one.verdict != "accepted"]
     assert not_accepted == []

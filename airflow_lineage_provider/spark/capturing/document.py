@@ -143,6 +143,7 @@ class Completion:
         if number == len(self._functions):
             self._functions.append((HeldFunction(held), kind))
         node["functionNumber"] = number
+        node.setdefault("evalType", call.evalType())  # (an aggregate's of Spark 4.0 is no field)
         self.udfs[int(node["resultId"]["id"])] = captured_udf(node, call, self._functions[number][0])
 
     def _subquery(self, node: dict[str, Any], expression: JavaObject) -> None:

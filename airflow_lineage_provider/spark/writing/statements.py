@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _INSTEAD = "write its rows by INSERT, CREATE TABLE … AS SELECT, or df.write"
+_IMMEDIATE = "what EXECUTE IMMEDIATE runs is known only to Spark; give the statement itself"
 _REFUSED: Mapping[str, str] = {
     "MergeIntoTable": f"MERGE changes rows in place; {_INSTEAD}",
     "UpdateTable": f"UPDATE changes rows in place; {_INSTEAD}",
@@ -27,7 +28,8 @@ _REFUSED: Mapping[str, str] = {
     "LoadData": f"LOAD DATA moves files that Spark does not read; {_INSTEAD}",
     "CompoundBody": "a SQL script runs on its own; give its statements one by one",
     "OverwriteByExpression": f"what it replaces is given by a condition on the table; {_INSTEAD}",
-    "UnresolvedExecuteImmediate": "what EXECUTE IMMEDIATE runs is known only to Spark; give the statement itself",
+    "UnresolvedExecuteImmediate": _IMMEDIATE,
+    "ExecuteImmediateQuery": _IMMEDIATE,  # (of Spark 4.0)
 }
 """Statements that write, or may, and are no writes of a query: by their classes, with what is to be done."""
 
