@@ -192,7 +192,8 @@ class Run(ExplanationsInChunks, LineageOfRows, CapturedLineageOfRun, SketchesOfR
 
         def asked() -> ResultPage:
             with self._asking.session() as session:
-                return result_page(self._asking.asked(unwatched, Secrets(), KnownRuns(self._lineage.store, session)), wanted)
+                known = KnownRuns(self._lineage.store, session, apart=True)
+                return result_page(self._asking.asked(unwatched, Secrets(), known), wanted)
 
         self._asking.check_complete()
         return self._lineage.lasting(asked)

@@ -21,9 +21,11 @@ class KnownRuns:
     :ivar stored: a run's materializations by their names; raises as the store does.
     """
 
-    def __init__(self, store: Store, session: Session) -> None:
+    def __init__(self, store: Store, session: Session, *, apart: bool = False) -> None:
+        """``apart``: the lists are read outside the session's transaction, which a question about rows in files does not begin then."""
         self.store = store
         self.session = session
+        self._listing = None if apart else session
         self._runs: dict[str, RunRecord] = {}
         self.stored = cache(self._stored)
         self._written: dict[frozenset[str], list[WrittenPlace]] = {}
@@ -53,7 +55,7 @@ class KnownRuns:
             return None
 
     def _stored(self, run_id: str) -> dict[str, Materialization]:
-        return self.store.materializations(run_id, self.session)
+        return self.store.materializations(run_id, self._listing)
 
     def written(self, places: Collection[str]) -> list[WrittenPlace]:
         """What runs wrote to these places (`Store.written`)."""

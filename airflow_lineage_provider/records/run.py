@@ -79,37 +79,19 @@ class RecordedOutput:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunHead:
-    """A run at a glance: what lists of runs show.
+class RunOrigin:
+    """Whose a run is: what a look through many runs reads of each.
 
     :ivar id: sortable by time; empty until `Store.begin_run` gives one.
     :ivar pipeline: its name.
     :ivar status: ``running``, ``complete``, ``incomplete`` (the result stands, its lineage does not), ``failed`` or ``dropped``.
-    :ivar started, finished: with time zone.
-    :ivar strategy, reasons: as the run was asked for.
-    :ivar params: the pipeline's parameters, as they are recorded: any JSON.
-    :ivar row_counts: by the names of what is stored; ``result`` is the result's.
-    :ivar timings: seconds, by what took them (`records.cost` knows two of them).
-    :ivar error: why it failed, or is incomplete.
-    :ivar plan_digest: of its plan (`plan.digest.plan_digest`, secrets sealed); None for runs of releases that did not record it.
-    :ivar indexes: the columns of its result that were declared to be asked by, those together that are asked for together.
     :ivar airflow: dag_id, run_id, task_id, map_index and try_number, where Airflow ran it; else what the caller gave, any JSON.
     """
 
     id: str = ""
     pipeline: str
     status: RunStatus = "running"
-    started: datetime | None = None
-    finished: datetime | None = None
-    strategy: str = "function_materialization"
-    reasons: str = "lazy"
-    params: Mapping[str, object] = field(default_factory=dict)
-    row_counts: Mapping[str, int] = field(default_factory=dict)
-    timings: Mapping[str, float] = field(default_factory=dict)
-    error: str | None = None
     airflow: Mapping[str, object] | None = None
-    plan_digest: str | None = None
-    indexes: tuple[tuple[str, ...], ...] = ()
 
     @property
     def dag_id(self) -> str | None:
@@ -135,6 +117,32 @@ class RunHead:
     def _of_airflow(self, name: str) -> str | None:
         found = (self.airflow or {}).get(name)
         return found if isinstance(found, str) and found else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunHead(RunOrigin):
+    """A run at a glance: what lists of runs show.
+
+    :ivar started, finished: with time zone.
+    :ivar strategy, reasons: as the run was asked for.
+    :ivar params: the pipeline's parameters, as they are recorded: any JSON.
+    :ivar row_counts: by the names of what is stored; ``result`` is the result's.
+    :ivar timings: seconds, by what took them (`records.cost` knows two of them).
+    :ivar error: why it failed, or is incomplete.
+    :ivar plan_digest: of its plan (`plan.digest.plan_digest`, secrets sealed); None for runs of releases that did not record it.
+    :ivar indexes: the columns of its result that were declared to be asked by, those together that are asked for together.
+    """
+
+    started: datetime | None = None
+    finished: datetime | None = None
+    strategy: str = "function_materialization"
+    reasons: str = "lazy"
+    params: Mapping[str, object] = field(default_factory=dict)
+    row_counts: Mapping[str, int] = field(default_factory=dict)
+    timings: Mapping[str, float] = field(default_factory=dict)
+    error: str | None = None
+    plan_digest: str | None = None
+    indexes: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

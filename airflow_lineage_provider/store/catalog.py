@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from functools import cache
+from typing import Any, TypeVar, cast
 
 import sqlalchemy as sa
 
 from airflow_lineage_provider.errors import LineageError, RecordDamaged, RunNotComplete, RunNotFound
 from airflow_lineage_provider.records.batches import BatchKey
-from airflow_lineage_provider.records.run import RunHead, RunRecord, RunStatus
+from airflow_lineage_provider.records.run import RunHead, RunOrigin, RunRecord, RunStatus
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.store import schema, shared_plans
 from airflow_lineage_provider.store.as_stored import row_json
 from airflow_lineage_provider.store.ids import is_possible
+from airflow_lineage_provider.store.selecting import Select, by_connection
 from airflow_lineage_provider.typed_json import read, written
 
-Head = TypeVar("Head", bound=RunHead)
+Head = TypeVar("Head", bound=RunOrigin)
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def run(connection: sa.Connection, run_id: str) -> RunRecord:
 
     :raises RunNotFound: there is no such run. :raises RecordDamaged: its record cannot be read.
     """
-    return _one(RunRecord, connection, run_id)
+    return one(RunRecord, connection, run_id)
 
 
 def head(connection: sa.Connection, run_id: str) -> RunHead:
@@ -72,15 +74,33 @@ def head(connection: sa.Connection, run_id: str) -> RunHead:
 
     :raises RunNotFound: there is no such run. :raises RecordDamaged: not even that can be read.
     """
-    return _one(RunHead, connection, run_id)
+    return one(RunHead, connection, run_id)
 
 
-def _one(kind: type[Head], connection: sa.Connection, run_id: str) -> Head:
+def one(kind: type[Head], connection: sa.Connection, run_id: str) -> Head:
+    """One run, its whole record or at a glance.
+
+    :raises RunNotFound: there is no such run. :raises RecordDamaged: what is asked of it cannot be read.
+    """
     check_possible(run_id)
-    found = connection.execute(columns_of(kind).where(schema.runs.c.id == run_id)).mappings().first()
+    found = by_id(kind, by_connection(connection), run_id)
     if found is None:
         raise not_found(run_id)
-    return record_of(kind, found)
+    return found
+
+
+def by_id(kind: type[Head], select: Select, run_id: str) -> Head | None:
+    """One run by its whole id; None where there is none.
+
+    :raises RecordDamaged: its record cannot be read.
+    """
+    rows = select(_of_id(cast(Hashable, kind)), {"run": run_id}) if is_possible(run_id) else ()
+    return record_of(kind, rows[0]) if rows else None
+
+
+@cache
+def _of_id(kind: Any) -> sa.Select[Any]:
+    return columns_of(kind).where(schema.runs.c.id == sa.bindparam("run"))
 
 
 def state(connection: sa.Connection, run_id: str, lock: bool = False) -> RunState:
@@ -183,7 +203,7 @@ def _newest(kind: type[Head], connection: sa.Connection, pipeline: str | None, l
     return [record_of(kind, row) for row in connection.execute(query).mappings()]
 
 
-def columns_of(kind: type[RunHead]) -> sa.Select[Any]:
+def columns_of(kind: type[RunOrigin]) -> sa.Select[Any]:
     """The columns of a record; JSON as its text, so that one that is damaged can be told with the run that it is of."""
     columns = schema.runs.c
     special: dict[str, Any] = {name: sa.type_coerce(columns[name], sa.Text).label(name) for name in schema.JSON_OF_RUNS}

@@ -35,6 +35,16 @@ _OF_RUN = (
 """How far a run is, and what it stored: one row, without an id, of a run that stored nothing."""
 
 
+_PARTITIONS = (
+    sa.select(schema.loads.c.partition, schema.loads.c.rows)
+    .where(
+        schema.loads.c.materialization_id == sa.cast(sa.bindparam("made", type_=sa.Text), sa.BigInteger),
+        schema.loads.c.rows > sa.literal_column("0"),
+    )
+    .order_by(schema.loads.c.partition)
+)
+
+
 def _hand_over(connection: sa.Connection, table: str) -> None:
     """Give a new table to who owns the schema of data: roles may have been granted since this store was opened, and what loads a partition
     a second time acts as the owner."""
@@ -209,11 +219,9 @@ def table_sizes(connection: sa.Connection, run_id: str) -> dict[str, int]:
     return tables | {row.name: sum((row.files or {}).values()) for row in in_files}
 
 
-def partitions(connection: sa.Connection, materialization: Materialization) -> list[tuple[int, int]]:
+def partitions(select: Select, materialization: Materialization) -> list[tuple[int, int]]:
     """The loaded partitions that have rows: number and rows."""
-    table = schema.loads
-    query = sa.select(table.c.partition, table.c.rows).where(table.c.materialization_id == materialization.id, table.c.rows > 0)
-    return [(row.partition, row.rows) for row in connection.execute(query.order_by(table.c.partition))]
+    return [(row["partition"], row["rows"]) for row in select(_PARTITIONS, {"made": str(materialization.id)})]
 
 
 def drop_data(connection: sa.Connection, run_id: str) -> None:

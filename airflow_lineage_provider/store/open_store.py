@@ -19,7 +19,7 @@ from airflow_lineage_provider.store.kept_reader import KeptReader, Statement
 from airflow_lineage_provider.store.materialization import Materialization
 from airflow_lineage_provider.store.revival import Revival
 from airflow_lineage_provider.store.run_lock import RunLock
-from airflow_lineage_provider.store.selecting import Select, by_connection, by_session
+from airflow_lineage_provider.store.selecting import Select, by_connection, by_session, by_statement
 from airflow_lineage_provider.store.session import ConnectionPool, Session
 from airflow_lineage_provider.store.watchdog import Watchdog
 
@@ -167,6 +167,10 @@ class OpenStore:
             with store_errors(f"{doing} in {redact(self.url)}"):
                 raise
 
+    def _select_often(self, doing: str) -> Select:
+        """The same for selections of rows that are looked up."""
+        return by_statement(lambda statement, values: self._asked_often(doing, statement, values))
+
     @contextmanager
     def _statements(self, doing: str) -> Iterator[sa.Connection]:
         """A connection on which each statement is a transaction of its own."""
@@ -199,6 +203,15 @@ class OpenStore:
         lock = self._locks.pop(run_id, None)
         if lock is not None:
             lock.release()
+
+    @contextmanager
+    def _looking_up(self, doing: str, session: Session | None) -> Iterator[Select]:
+        """The same for rows that are looked up by values."""
+        if session is None:
+            yield self._select_often(doing)
+        else:
+            with self._selecting(doing, session) as select:
+                yield select
 
     def session(self, timeout: float | None = None, *, keeps: bool = False) -> Session:
         """A connection for queries that belong together, and for temporary tables; use it in a ``with`` block.

@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Generic
 
 import sqlalchemy as sa
 
 from airflow_lineage_provider.errors import LineageError
-from airflow_lineage_provider.records.run import RunHead
+from airflow_lineage_provider.records.run import RunOrigin
 from airflow_lineage_provider.store import catalog, schema, shared_tables
+from airflow_lineage_provider.store.catalog import Head
 from airflow_lineage_provider.store.ids import is_possible
 from airflow_lineage_provider.store.sqltext import DATA_SCHEMA
 
 _AT_ONCE = 200
 _MOST_LOOKED_AT = 5_000
-
-Permits = Callable[[RunHead], bool]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,24 +37,24 @@ class RunsWanted:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunsFound:
+class RunsFound(Generic[Head]):
     """Runs, newest first. ``last`` is where a further list goes on (`RunsWanted.before`); None: there are no more."""
 
-    runs: tuple[RunHead, ...]
+    runs: tuple[Head, ...]
     last: str | None
 
 
-def listed(connection: sa.Connection, wanted: RunsWanted, permits: Permits, limit: int) -> RunsFound:
+def listed(kind: type[Head], connection: sa.Connection, wanted: RunsWanted, permits: Callable[[Head], bool], limit: int) -> RunsFound[Head]:
     """The newest runs that are wanted and permitted. A run whose record cannot be read, so that nobody knows whose it is, is not shown.
 
     So many runs are looked at for one list, and no more; then the list may be short, and ``last`` says where to go on.
     """
-    found: list[RunHead] = []
+    found: list[Head] = []
     last, looked_at = wanted.before, 0
     while looked_at < _MOST_LOOKED_AT:
-        rows = connection.execute(_query(wanted, last).limit(_AT_ONCE)).mappings().all()
+        rows = connection.execute(_query(kind, wanted, last).limit(_AT_ONCE)).mappings().all()
         for row in rows:
-            run = _readable(row)
+            run = _readable(kind, row)
             last = row["id"]
             if run is not None and _is_wanted(run, wanted) and permits(run):
                 found.append(run)
@@ -66,22 +66,22 @@ def listed(connection: sa.Connection, wanted: RunsWanted, permits: Permits, limi
     return RunsFound(runs=tuple(found), last=last)
 
 
-def _readable(row: sa.RowMapping) -> RunHead | None:
+def _readable(kind: type[Head], row: sa.RowMapping) -> Head | None:
     try:
-        return catalog.record_of(RunHead, row)
+        return catalog.record_of(kind, row)
     except LineageError:
         return None
 
 
-def _is_wanted(run: RunHead, wanted: RunsWanted) -> bool:
+def _is_wanted(run: RunOrigin, wanted: RunsWanted) -> bool:
     """What SQL cannot say exactly: the context is a text there."""
     given = run.airflow or {}
     return all(given.get(name) == value for name, value in wanted.context)
 
 
-def _query(wanted: RunsWanted, before: str | None) -> sa.Select[tuple[object, ...]]:
+def _query(kind: type[RunOrigin], wanted: RunsWanted, before: str | None) -> sa.Select[tuple[object, ...]]:
     runs, context = schema.runs.c, sa.type_coerce(schema.runs.c.airflow, sa.Text)
-    query = catalog.columns_of(RunHead).order_by(schema.RUN_IDS.desc())
+    query = catalog.columns_of(kind).order_by(schema.RUN_IDS.desc())
     if wanted.pipeline is not None:
         query = query.where(runs.pipeline == wanted.pipeline if is_possible(wanted.pipeline) else sa.false())
     if wanted.status is not None:

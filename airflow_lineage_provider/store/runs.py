@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from airflow_lineage_provider.errors import LoadFailed, RunNotFound
 from airflow_lineage_provider.records.batches import BatchKey
-from airflow_lineage_provider.records.run import RecordedOutput, RunHead, RunRecord
+from airflow_lineage_provider.records.run import RecordedOutput, RunHead, RunOrigin, RunRecord
 from airflow_lineage_provider.secrecy import redact
 from airflow_lineage_provider.store import (
     batch_runs,
@@ -246,16 +246,21 @@ class Runs(OpenStore):
         :raises AmbiguousRun: the ids of several runs begin like that.
         :raises RecordDamaged: its record cannot be read.
         """
-        with self._transaction("finding a run") as connection:
-            return catalog.run(connection, finding.find(connection, run_id, pipeline, whole=whole))
+        return self._found(RunRecord, run_id, pipeline, whole=whole)
 
     def find_head(self, run_id: str, pipeline: str | None = None, *, whole: bool = False) -> RunHead:
         """The same at a glance: of a run whose record cannot be read, too, unless that is what is damaged.
 
         :raises RunNotFound, AmbiguousRun: as `find_run`. :raises RecordDamaged: not even that can be read.
         """
+        return self._found(RunHead, run_id, pipeline, whole=whole)
+
+    def _found(self, kind: type[catalog.Head], run_id: str, pipeline: str | None, *, whole: bool) -> catalog.Head:
+        known = catalog.by_id(kind, self._select_often("finding a run"), run_id) if whole and pipeline is None else None
+        if known is not None:
+            return known
         with self._transaction("finding a run") as connection:
-            return catalog.head(connection, finding.find(connection, run_id, pipeline, whole=whole))
+            return catalog.one(kind, connection, finding.find(connection, run_id, pipeline, whole=whole))
 
     def runs(self, pipeline: str | None = None, limit: int = 100) -> list[RunHead]:
         """The newest runs of a pipeline or of all, newest first, at a glance.
@@ -265,10 +270,15 @@ class Runs(OpenStore):
         with self._transaction("listing runs") as connection:
             return catalog.runs(connection, pipeline, limit)
 
-    def list_runs(self, wanted: run_list.RunsWanted, permits: run_list.Permits, limit: int) -> run_list.RunsFound:
+    def list_runs(self, wanted: run_list.RunsWanted, permits: Callable[[RunHead], bool], limit: int) -> run_list.RunsFound[RunHead]:
         """The newest runs that are wanted, and that may be shown (``permits``), at a glance."""
         with self._transaction("listing runs") as connection:
-            return run_list.listed(connection, wanted, permits, limit)
+            return run_list.listed(RunHead, connection, wanted, permits, limit)
+
+    def list_origins(self, wanted: run_list.RunsWanted, permits: Callable[[RunOrigin], bool], limit: int) -> run_list.RunsFound[RunOrigin]:
+        """The same of whose they are alone, which is less to read of many."""
+        with self._transaction("listing runs") as connection:
+            return run_list.listed(RunOrigin, connection, wanted, permits, limit)
 
     def stored_bytes(self, run_ids: Sequence[str]) -> dict[str, int]:
         """The bytes of what runs stored, with indexes, by run; of dropped and unknown ones none."""
@@ -292,7 +302,7 @@ class Runs(OpenStore):
         """What runs are known to have written to these places (files, database tables), the newest run first; read in the transaction of
         a ``session`` where one is given.
         """
-        with self._selecting("finding the runs that wrote a table", session) as select:
+        with self._looking_up("finding the runs that wrote a table", session) as select:
             return outputs.written(select, places)
 
     def readers(self, run_id: str) -> outputs.Readers:

@@ -1,7 +1,8 @@
-"""Selections from the catalog, by a connection of SQLAlchemy's or in the transaction of a question's session."""
+"""Selections from the catalog: by a connection of SQLAlchemy's, in a question's session, or as statements that are asked often."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeAlias
@@ -9,6 +10,7 @@ from typing import Any, TypeAlias
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
+from airflow_lineage_provider.store.kept_reader import Statement
 from airflow_lineage_provider.store.session import Session
 
 Select: TypeAlias = Callable[[sa.Select[Any], Mapping[str, str]], Sequence[Mapping[Any, Any]]]
@@ -28,10 +30,33 @@ def by_session(session: Session) -> Select:
     def select(query: sa.Select[Any], values: Mapping[str, str]) -> Sequence[Mapping[Any, Any]]:
         text, names = _written(query)
         found = session.fetch(text, values=[values[name] for name in names])
-        columns = [(one.key, one.type) for one in query.selected_columns]
+        columns = _columns(query)
         return [{name: _value(kind, row[name]) for name, kind in columns} for row in found.to_pylist()]
 
     return select
+
+
+def by_statement(ask: Callable[[Statement, Sequence[str]], Sequence[Sequence[Any]]]) -> Select:
+    """In one round trip each, with no transaction around it (`kept_reader`)."""
+
+    def select(query: sa.Select[Any], values: Mapping[str, str]) -> Sequence[Mapping[Any, Any]]:
+        statement, names = _statement(query)
+        found, columns = ask(statement, [values[name] for name in names]), _columns(query)
+        return [{name: _value(kind, one) for (name, kind), one in zip(columns, row, strict=True)} for row in found]
+
+    return select
+
+
+@cache
+def _statement(query: sa.Select[Any]) -> tuple[Statement, tuple[str, ...]]:
+    text, names = _written(query)
+    name = f"airflow_lineage_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    return Statement(name, text, ("text",) * len(names)), names
+
+
+@cache
+def _columns(query: sa.Select[Any]) -> list[tuple[str, sa.types.TypeEngine[Any]]]:
+    return [(str(one.key), one.type) for one in query.selected_columns]
 
 
 @cache

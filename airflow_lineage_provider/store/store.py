@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,6 @@ from airflow_lineage_provider.store import (
     migrate,
     pending,
     roles,
-    run_list,
 )
 from airflow_lineage_provider.store.appends import Appends
 from airflow_lineage_provider.store.arrays import Arrays
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
 
     from airflow_lineage_provider.capture.parts import PartPlace
     from airflow_lineage_provider.capture.recorded import RecordedIndex
+    from airflow_lineage_provider.records.run import RunHead
 
 
 class Store(Runs, Appends, WriteTurns, Arrays, Batches, Sketches, DerivationSets, FirstUse, Reading):
@@ -137,7 +137,7 @@ class Store(Runs, Appends, WriteTurns, Arrays, Batches, Sketches, DerivationSets
         :raises RunNotFound: there is no such run.
         :raises RunNotComplete: it failed, was dropped, or is still going.
         """
-        with self._selecting(f"reading run {run_id}", session) as select:
+        with self._looking_up(f"reading run {run_id}", session) as select:
             return materialized.materializations(select, self._executors, run_id)
 
     def table_sizes(self, run_id: str) -> dict[str, int]:
@@ -155,8 +155,7 @@ class Store(Runs, Appends, WriteTurns, Arrays, Batches, Sketches, DerivationSets
 
     def partitions(self, materialization: Materialization) -> list[tuple[int, int]]:
         """The loaded partitions of a materialization that have rows: number and rows."""
-        with self._transaction(f"reading the partitions of {materialization.name!r}") as connection:
-            return materialized.partitions(connection, materialization)
+        return materialized.partitions(self._select_often(f"reading the partitions of {materialization.name!r}"), materialization)
 
     # Captured lineage
 
@@ -246,7 +245,7 @@ class Store(Runs, Appends, WriteTurns, Arrays, Batches, Sketches, DerivationSets
             return derivations.of_run(connection, run_id)
 
     def list_derivations(
-        self, wanted: derivation_list.AnswersWanted, permits: run_list.Permits, limit: int
+        self, wanted: derivation_list.AnswersWanted, permits: Callable[[RunHead], bool], limit: int
     ) -> derivation_list.DerivationsFound:
         """The newest derivations of runs that may be shown, without their tables: see `derivation_list.listed`."""
         with self._transaction("listing derivations") as connection:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, NoReturn, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -14,7 +14,7 @@ from fastapi import Depends, Request
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.answers.answer import Answer
-from airflow_lineage_provider.errors import QueryTooSlow, RunNotFound
+from airflow_lineage_provider.errors import LineageError, QueryTooSlow, RunNotFound, StoreUnavailable
 from airflow_lineage_provider.pipeline import Lineage
 from airflow_lineage_provider.reasons.discretion import Carried
 from airflow_lineage_provider.recorded_run import Run
@@ -88,16 +88,24 @@ class Question:
             found: RunHead | None = lineage.lasting(lambda: lineage.store.find_head(run_id, whole=True))
         except RunNotFound:  # its message may name other people's runs, whose ids begin like that
             found = None
-        if found is None or not self.rights.may_see(found):
-            raise RunNotFound(f"there is no run {shown(run_id)} here that you may see; the whole id is needed")
-        return found
+        return found if found is not None and self.rights.may_see(found) else self._refuse(run_id)
+
+    def _refuse(self, run_id: str) -> NoReturn:
+        raise RunNotFound(f"there is no run {shown(run_id)} here that you may see; the whole id is needed")
 
     def run(self, run_id: str, seconds: float | None = None) -> Run:
         """A run, by its whole id; ``seconds`` as of `lineage`.
 
         :raises RunNotFound: as `head`.
         """
-        return self.lineage(seconds).get_run(self.head(run_id).id, whole=True)
+        lineage = self.lineage(seconds)
+        try:
+            found = lineage.get_run(run_id, whole=True)
+        except StoreUnavailable:
+            raise
+        except LineageError:  # whether there is one whose record cannot be read is told to those who may see it
+            return lineage.get_run(self.head(run_id).id, whole=True)
+        return found if self.rights.may_see(found.record) else self._refuse(run_id)
 
     def other_run(self, run_id: str) -> Run:
         """A run that the question names beside that of its address: the audit record has it, too.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 from airflow_lineage_provider.recording import RecordedPlan, discretion_of, tables_of
-from airflow_lineage_provider.records.run import RunHead, RunRecord
+from airflow_lineage_provider.records.run import RunOrigin, RunRecord
+
+Run = TypeVar("Run", bound=RunOrigin)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +24,7 @@ class Hit:
     pipeline: str
 
 
-def newest_of_each(runs: Iterable[RunHead]) -> Iterator[tuple[RunHead, RunHead]]:
+def newest_of_each(runs: Iterable[Run]) -> Iterator[tuple[Run, Run]]:
     """The newest complete run of each pipeline of a DAG, with the run before it in the list; ``runs`` are newest first."""
     known: set[tuple[str, str | None]] = set()
     previous = None

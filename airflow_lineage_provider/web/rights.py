@@ -8,7 +8,7 @@ from airflow.api_fastapi.app import get_auth_manager
 from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity, DagDetails
 from airflow.models.dag import DagModel
 
-from airflow_lineage_provider.records.run import RunHead
+from airflow_lineage_provider.records.run import RunOrigin
 
 
 class Rights:
@@ -18,7 +18,7 @@ class Rights:
         self._user = user
         self._known: dict[str | None, bool] = {}
 
-    def may_see(self, run: RunHead) -> bool:
+    def may_see(self, run: RunOrigin) -> bool:
         """Whether a run's rows, and that there is the run, are for this person.
 
         A run that no DAG made is for those who may read Airflow's connections: they may read the results store's own as well.

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Query
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.errors import LineageError, StoreUnavailable
 from airflow_lineage_provider.reasons.discretion import Discretion
-from airflow_lineage_provider.records.run import RunHead
+from airflow_lineage_provider.records.run import RunHead, RunOrigin
 from airflow_lineage_provider.store.derivation_list import AnswersWanted
 from airflow_lineage_provider.store.run_list import RunsWanted
 from airflow_lineage_provider.web.api.derivations import told_of
@@ -61,7 +61,7 @@ async def store(question: Asked) -> StoreAnswer:
 def _found(question: Question, search: str, before: str | None) -> FoundAnswer:
     lineage, ends = question.lineage(), time.monotonic() + settings.web_seconds_to_look()
     wanted = RunsWanted(status="complete", before=before)
-    listed = lineage.lasting(lambda: lineage.store.list_runs(wanted, question.rights.may_see, _RUNS_LOOKED_AT))
+    listed = lineage.lasting(lambda: lineage.store.list_origins(wanted, question.rights.may_see, _RUNS_LOOKED_AT))
     made: list[Hit] = []
     newest, rest, cut = newest_of_each(listed.runs), listed.last, False
     for looked, (run, previous) in enumerate(newest):
@@ -76,15 +76,15 @@ def _found(question: Question, search: str, before: str | None) -> FoundAnswer:
     return FoundAnswer(hits=[HitAnswer(**asdict(one)) for one in made], more=cut, next=rest)
 
 
-def _is_newest(lineage: AskedLineage, run: RunHead) -> bool:
+def _is_newest(lineage: AskedLineage, run: RunOrigin) -> bool:
     """Whether a run is the newest complete one of its pipeline and DAG."""
     context = () if run.dag_id is None else (("dag_id", run.dag_id),)
     wanted = RunsWanted(pipeline=run.pipeline, status="complete", context=context)
-    found = lineage.lasting(lambda: lineage.store.list_runs(wanted, lambda one: one.dag_id == run.dag_id, 1)).runs
+    found = lineage.lasting(lambda: lineage.store.list_origins(wanted, lambda one: one.dag_id == run.dag_id, 1)).runs
     return not found or found[0].id == run.id
 
 
-def _hits(lineage: AskedLineage, run: RunHead, search: str) -> list[Hit]:
+def _hits(lineage: AskedLineage, run: RunOrigin, search: str) -> list[Hit]:
     """None where the run's record cannot be read, or was dropped meanwhile."""
     try:
         found = lineage.get_run(run.id, whole=True)
