@@ -162,7 +162,8 @@ def make_engine(connect: Callable[[], psycopg2.extensions.connection]) -> sa.Eng
     """A SQLAlchemy engine over psycopg2 that reads URLs as libpq does."""
     import sqlalchemy as sa
 
-    options = {"pool_size": 2, "max_overflow": 8, "pool_pre_ping": True, "pool_recycle": _RECYCLED}
+    # (As many stay as a server has threads that look through rows: one that is closed after each question is made again for the next.)
+    options = {"pool_size": 6, "max_overflow": 4, "pool_pre_ping": True, "pool_recycle": _RECYCLED}
     # (Each connection would be asked for a type that nothing here has.)
     return sa.create_engine("postgresql+psycopg2://", creator=connect, use_native_hstore=False, **options)
 

@@ -16,7 +16,8 @@ from airflow_lineage_provider.store import forks
 if TYPE_CHECKING:
     import psycopg2.extensions
 
-_IDLE = 2
+_IDLE = 6
+"""As many as threads of a server look through rows at once: one that is closed after each question is made again for the next."""
 _PLANNING = "; ".join(
     ["SET plan_cache_mode = force_generic_plan", *(f"SET enable_{way} = off" for way in ("seqscan", "hashjoin", "mergejoin", "material"))]
 )

@@ -65,15 +65,15 @@ def test_it_only_reads(reader: KeptReader) -> None:
         reader.rows(Statement("counts", "SELECT $1 + nextval('lineage.array_relations_id_seq')", ("int",)), [1])
 
 
-def test_threads_have_their_own_and_two_stay(reader: KeptReader) -> None:
+def test_threads_have_their_own_and_some_stay(reader: KeptReader) -> None:
     found: list[list[int]] = []
-    threads = [threading.Thread(target=lambda: found.extend(sums(reader) for _ in range(10))) for _ in range(6)]
+    threads = [threading.Thread(target=lambda: found.extend(sums(reader) for _ in range(10))) for _ in range(8)]
     for one in threads:
         one.start()
     for one in threads:
         one.join()
-    assert found == [[6, 7]] * 60
-    assert len(reader._idle) <= 2
+    assert found == [[6, 7]] * 80
+    assert len(reader._idle) <= 6
 
 
 def test_a_forked_child_has_its_own(reader: KeptReader) -> None:
