@@ -424,3 +424,7 @@ class LineageWarning(UserWarning):
 
 class ReasonsWillBeLost(LineageWarning):
     """A UDF dies with this process, and with it the reasons of the run's decisions."""
+
+
+class WriteNotSeen(LineageWarning):
+    """Code inside a recording may write, and nobody will know what: a function given to ``foreach``, a procedure of a catalog's."""

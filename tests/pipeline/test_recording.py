@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
+import warnings
 from collections.abc import Callable, Iterator
+from inspect import isfunction, signature
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.core.rdd import RDD
 from pyspark.errors import AnalysisException, PySparkException
-from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
+from pyspark.sql import DataFrame, DataFrameWriter, DataFrameWriterV2, Row, SparkSession
+from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
+from pyspark.sql.merge import MergeIntoWriter
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from airflow_lineage_provider import Lineage, payload, reasoned_udf
-from airflow_lineage_provider.errors import InvalidOption, InvalidOutput, LineageError, SparkRequired, UdfFailed, WriteNotRecorded
+from airflow_lineage_provider.errors import (
+    InvalidOption,
+    InvalidOutput,
+    LineageError,
+    SparkRequired,
+    UdfFailed,
+    WriteNotRecorded,
+    WriteNotSeen,
+)
+from airflow_lineage_provider.spark.writing.watching import watched
 from tests.in_turn import sampled
 from tests.pandas_on_spark import pandas_on_spark
 
@@ -223,6 +239,7 @@ REFUSED: dict[str, tuple[Write, str]] = {
     "parameters": (lambda spark, _, __, t: spark.sql(f"INSERT INTO {t}_there SELECT :n", {"n": 1}), "put the values into the text"),
     "DEFAULT": (lambda spark, _, __, t: spark.sql(f"INSERT INTO {t}_there VALUES (DEFAULT)"), "cannot be read by itself"),
     "JDBC, ignored": (lambda _, df, at, __: df.write.mode("ignore").jdbc(derby(at), "x"), "Spark does not tell whether it wrote"),
+    "an RDD": (lambda _, df, at, __: df.rdd.map(str).saveAsTextFile(f"{at}/x"), "saveAsTextFile.*write a DataFrame by df.write"),
     "no lineage": (lambda _, df, at, __: df.sample(True, 0.5, 1).write.parquet(f"{at}/x"), "with replacement"),
 }
 
@@ -239,6 +256,54 @@ def test_refused_before_it_is_made(
     assert recording.runs == ()
     assert not any(tmp_path.iterdir())
     assert spark.table(f"{tables}_there").count() == 0
+
+
+def _told(spark: SparkSession, text: str) -> str:
+    with pytest.raises(PySparkException) as raised:
+        spark.sql(text)
+    return str(raised.value)
+
+
+def _methods() -> dict[tuple[str, str], Any]:
+    kinds: tuple[type, ...] = (RDD, ClassicDataFrame, DataFrameWriter, DataFrameWriterV2, MergeIntoWriter, DataStreamWriter)
+    return {(kind.__name__, name): one for kind in kinds for name, one in vars(kind).items() if name[0] != "_" and isfunction(one)}
+
+
+def test_every_method_that_writes_is_watched() -> None:
+    """By what PySpark has, of whichever release: a setting gives the writer again, a write does not."""
+    before = _methods()
+    writing = {
+        (kind, name)
+        for (kind, name), method in before.items()
+        if (re.match("save|foreach|insert|export", name) if kind in ("RDD", "DataFrame") else kind not in str(signature(method)))
+    }
+    with watched(object()):  # type: ignore[arg-type]
+        assert {place for place, method in _methods().items() if method is not before[place]} == writing
+    assert len(writing) > 25
+    assert _methods() == before
+
+
+def test_what_may_write_is_told(lineage: Lineage, spark: SparkSession, judged: DataFrame, tmp_path: Path) -> None:
+    """The program's own code, and a catalog's procedure: before they run, and they run."""
+    at = tmp_path / "touched"
+
+    def touch(_: Iterator[Row]) -> None:
+        at.touch()
+
+    statement = "CALL nowhere.tidy()"
+    alone = _told(spark, statement)
+    with lineage.recording(progress=False) as recording, warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        judged.foreachPartition(touch)
+        judged.rdd.foreach(lambda _: None)
+        assert _told(spark, statement) == alone
+    assert at.exists()
+    assert recording.runs == ()
+    told = [one for one in said if one.category is WriteNotSeen]
+    assert [str(one.message).partition(" is not seen")[0] for one in told] == [
+        "what the function of foreachPartition(…) writes", "what the function of foreach(…) writes", "what the procedure of CALL … writes"
+    ]  # fmt: skip
+    assert {one.filename for one in told} == {__file__}
 
 
 def test_incomplete_by_choice(lineage: Lineage, spark: SparkSession, judged: DataFrame, tmp_path: Path, tables: str) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 
-from airflow_lineage_provider.errors import InvalidOutput, WriteNotRecorded
+from airflow_lineage_provider.errors import InvalidOutput, WriteNotRecorded, WriteNotSeen
 from airflow_lineage_provider.secrecy import redact
 from airflow_lineage_provider.spark import file_listing
 from airflow_lineage_provider.spark.file_access import file_system
@@ -182,3 +183,9 @@ def named_as_in(table: str, frame: DataFrame, given: Sequence[str] = (), static:
     own = frame.columns
     there = [*names[: len(own)], *own[len(names) :]]
     return frame if there == own else frame.toDF(*there)
+
+
+def warn_unseen(what: str, stacklevel: int = 3) -> None:
+    """Say that nobody will know what is written, before it is; ``stacklevel`` is that of the program, from here."""
+    message = f"{what} is not seen, and not recorded; what is written by df.write, df.writeTo or INSERT is"
+    warnings.warn(message, WriteNotSeen, stacklevel=stacklevel)

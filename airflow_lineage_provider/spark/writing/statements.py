@@ -11,7 +11,7 @@ from airflow_lineage_provider.errors import WriteNotRecorded
 from airflow_lineage_provider.shown import first_line
 from airflow_lineage_provider.spark.jvm_classes import static_method
 from airflow_lineage_provider.spark.jvm_trees import class_name, frame_over, items, with_fields
-from airflow_lineage_provider.spark.writing.given import GivenWrite, analyzed, named_as_in
+from airflow_lineage_provider.spark.writing.given import GivenWrite, analyzed, named_as_in, warn_unseen
 from airflow_lineage_provider.spark.writing.writers import FILES, table_name
 from airflow_lineage_provider.words import RecordedKind, RecordedMode
 
@@ -59,6 +59,8 @@ def statement(spark: SparkSession, text: str, parameters: bool = False) -> Given
         raise _refused("a statement with several INSERTs", "give them one by one")
     if kind in _REFUSED:
         raise _refused(f"the statement ({text.split(None, 1)[0].upper()} …)", _REFUSED[kind])
+    if kind == "Call":
+        warn_unseen("what the procedure of CALL … writes", stacklevel=5)
     if kind not in _FORMS:
         return None
     if parameters:

@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
 from airflow_lineage_provider.errors import WriteNotRecorded
-from airflow_lineage_provider.spark.writing.given import GivenWrite
+from airflow_lineage_provider.spark.writing.given import GivenWrite, warn_unseen
 from airflow_lineage_provider.spark.writing.statements import statement
 from airflow_lineage_provider.spark.writing.writers import ACTIONS, ACTIONS_V2, of_writer, of_writer_v2
 
@@ -96,6 +96,8 @@ def _recorder() -> Recorder | None:
 
 
 def _replace() -> None:
+    from pyspark.core.rdd import RDD
+    from pyspark.sql.classic.dataframe import DataFrame
     from pyspark.sql.merge import MergeIntoWriter
     from pyspark.sql.readwriter import DataFrameWriter, DataFrameWriterV2
     from pyspark.sql.session import SparkSession
@@ -112,6 +114,11 @@ def _replace() -> None:
     )
     for action in ("start", "toTable"):
         _put(DataStreamWriter, action, _refused(stream))
+    for action in sorted(name for name in vars(RDD) if name.startswith("saveAs")):
+        _put(RDD, action, _refused(f"{action}(…) writes an RDD, whose rows have no plan; write a DataFrame by df.write"))
+    for kind in (RDD, DataFrame):
+        for action in ("foreach", "foreachPartition"):
+            _put(kind, action, _unseen(action))
 
 
 def _put(kind: type, name: str, wrapped: Callable[[Any], Any]) -> None:
@@ -213,6 +220,23 @@ def _refused(why: str) -> Callable[[Any], Any]:
             if recorder is not None:
                 recorder.refuse(WriteNotRecorded(f"this cannot be recorded: {why}"))
             return original(self, *arguments, **named)
+
+        return method
+
+    return wrapped
+
+
+def _unseen(action: str) -> Callable[[Any], Any]:
+    """A method that runs the program's own code on rows: it may write, or only look at them."""
+
+    def wrapped(original: Any) -> Any:
+        @functools.wraps(original)
+        def method(self: Any, *arguments: Any, **named: Any) -> Any:
+            if _recorder() is None:
+                return original(self, *arguments, **named)
+            warn_unseen(f"what the function of {action}(…) writes")
+            with unwatched():  # a DataFrame's calls that of its RDD
+                return original(self, *arguments, **named)
 
         return method
 
