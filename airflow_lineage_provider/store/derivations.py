@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -137,16 +137,49 @@ def load(connection: sa.Connection, derivation_id: str) -> DerivationRecord:
 
     :raises DerivationNotFound: there is no such derivation.
     """
-    if not is_possible(derivation_id):
-        raise DerivationNotFound(f"{shown(derivation_id)} is no derivation's id: it is missing, or not text that the store can hold")
+    _check_possible(derivation_id)
     row = connection.execute(sa.select(schema.derivations).where(schema.derivations.c.id == derivation_id)).mappings().first()
     if row is None:
-        raise DerivationNotFound(f"there is no derivation {shown(derivation_id)} in the results store (its run may have been dropped)")
+        raise _not_there(derivation_id)
     tables = schema.derivation_tables
     found = connection.execute(sa.select(tables).where(tables.c.derivation_id == derivation_id).order_by(tables.c.position)).mappings()
     made = {entry["name"]: _table(entry) for entry in found}
     texts = (text for one in made.values() if one.kind == "reasons" for text in one.table.column(-1).to_pylist())
     return replace(record_of(row), tables=made, relations=kept_relations.found(connection, row["run_id"], names_in(texts)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class DerivationSize:
+    """What loading a derivation takes: the rows of its longest table, and the bytes of all as they are stored, compressed."""
+
+    run_id: str
+    rows: int
+    bytes: int
+
+
+def size(connection: sa.Connection, derivation_id: str) -> DerivationSize:
+    """A derivation's run, and how large it is, of which nothing is loaded.
+
+    :raises DerivationNotFound: there is no such derivation.
+    """
+    _check_possible(derivation_id)
+    made, tables = schema.derivations.c, schema.derivation_tables.c
+    most, stored = sa.func.coalesce(sa.func.max(tables.rows), 0), sa.func.coalesce(sa.func.sum(sa.func.octet_length(tables.arrow)), 0)
+    joined = schema.derivations.outerjoin(schema.derivation_tables, tables.derivation_id == made.id)
+    query = sa.select(made.run_id, most, stored).select_from(joined).where(made.id == derivation_id).group_by(made.id)
+    found = connection.execute(query).first()
+    if found is None:
+        raise _not_there(derivation_id)
+    return DerivationSize(run_id=str(found[0]), rows=int(found[1]), bytes=int(found[2]))
+
+
+def _check_possible(derivation_id: str) -> None:
+    if not is_possible(derivation_id):
+        raise DerivationNotFound(f"{shown(derivation_id)} is no derivation's id: it is missing, or not text that the store can hold")
+
+
+def _not_there(derivation_id: str) -> DerivationNotFound:
+    return DerivationNotFound(f"there is no derivation {shown(derivation_id)} in the results store (its run may have been dropped)")
 
 
 def _table(row: Mapping[Any, Any]) -> DerivationTable:

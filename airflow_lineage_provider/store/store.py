@@ -239,6 +239,14 @@ class Store(Runs, Appends, WriteTurns, Arrays, Batches, Sketches, DerivationSets
         with self._transaction(f"reading derivation {derivation_id}") as connection:
             return derivations.load(connection, derivation_id)
 
+    def derivation_size(self, derivation_id: str) -> derivations.DerivationSize:
+        """How large a derivation is, and of which run, before it is loaded.
+
+        :raises DerivationNotFound: there is no such derivation.
+        """
+        with self._transaction(f"measuring derivation {derivation_id}") as connection:
+            return derivations.size(connection, derivation_id)
+
     def derivations(self, run_id: str) -> list[DerivationRecord]:
         """A run's derivations, newest first, without their tables."""
         with self._transaction(f"listing the derivations of run {run_id}") as connection:

@@ -73,6 +73,36 @@ def test_a_stored_answer_and_what_was_touched(client: Client, runs: dict[str, st
     assert read(client().post(f"{API}/runs/{runs['judged']}/forward?format=arrow", json=asked)).num_rows == 1
 
 
+def test_a_stored_answer_is_measured_before_it_is_loaded(
+    client: Client, runs: dict[str, str], store: Store, only_dag: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rights come first; a longer table is cut, and says so; what is too large is not loaded at all."""
+    kept = Lineage(store=store).get_run(runs["judged"]).explain("client_id < 60", save=True)
+    path, target, source = f"{API}/derivations/{kept.id}", kept.target, kept.sources["client"].rows
+    size = store.derivation_size(kept.id)
+    stored = store.derivation(kept.id).tables.values()
+    assert (size.run_id, size.rows) == (runs["judged"], max(one.table.num_rows for one in stored))
+    assert client().get(path, params={"form": "page"}).json()["rows_in_files"] is None
+    for module in ("derivations", "explanations"):
+        monkeypatch.setattr(f"airflow_lineage_provider.web.api.{module}.MOST_ROWS", 2)
+    cut = client().get(path, params={"format": "arrow"})
+    assert read(cut).equals(target.slice(0, 2))
+    assert cut.headers["x-lineage-rows"] == f"2 of {target.num_rows}"
+    assert read(cut).schema.metadata[b"lineage_rows"] == f"2 of {target.num_rows}".encode()
+    assert client().get(path, params={"form": "page"}).json()["rows_in_files"] == 2
+    first = client().get(path, params={"sources": 1}).json()["document"]["source"]["client"]
+    assert (first["total"], first["rows"]) == (source.num_rows, [[*source.slice(0, 1).to_pylist()[0].values()]])
+    loaded: list[str] = []
+    monkeypatch.setattr(type(store), "derivation", lambda _store, one: loaded.append(one))
+    monkeypatch.setattr("airflow_lineage_provider.web.api.derivations.MOST_BYTES", size.bytes - 1)
+    refused = [client().get(path)] + [client().get(path, params=one) for one in ({"form": "page"}, {"format": "csv"}, {"sources": 1})]
+    assert {one.json()["error"]["name"] for one in refused} == {"AnswerTooLarge"}
+    assert {one.json()["error"]["ask"]["command"] for one in refused} == {f"airflow-lineage show-derivation {kept.id}"}
+    only_dag("ann", "loan_report")
+    assert client("viewer", "ann").get(path).json()["error"]["name"] == "DerivationNotFound"
+    assert loaded == []
+
+
 def test_column_lineage_has_a_line_for_each_pair(client: Client, runs: dict[str, str]) -> None:
     path = f"{API}/runs/{runs['judged']}/columns"
     found = client().get(path).json()

@@ -26,13 +26,18 @@ from airflow_lineage_provider.reasons.discretion import Discretion
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.recording import redaction_of
 from airflow_lineage_provider.render.answer_files import table_names
+from airflow_lineage_provider.render.document import guarantee_dict, table_dict
 from airflow_lineage_provider.render.withheld import lineage_rows_shown, why_not_shown
+from airflow_lineage_provider.render.withheld import shown as explanation_shown
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.store import DerivationRecord
+from airflow_lineage_provider.store.derivations import DerivationSize
 from airflow_lineage_provider.web.api.explanations import explanation_answer, table_file
 from airflow_lineage_provider.web.api.formats import FILES, Format, Wanted
 from airflow_lineage_provider.web.api.models import (
+    MOST_BYTES,
     MOST_ROWS,
+    MOST_SHOWN,
     ChunkAnswer,
     DerivationAnswer,
     DerivationsAnswer,
@@ -63,9 +68,12 @@ async def derivation(
     form: Annotated[ExplanationForm, Query()] = "json",
     udf: Annotated[str | None, Query(max_length=500)] = None,
     table: Annotated[str | None, Query(max_length=500)] = None,
+    sources: Annotated[int | None, Query(ge=1, le=MOST_SHOWN)] = None,
 ) -> ExplanationAnswer | Response:
-    """A stored answer; as a file it is one of its tables. One with rows of runs that are not for this person is refused as a whole."""
-    return await question.answered(lambda: _answered(question, derivation_id, (form, udf), table, file), about="rows")
+    """A stored answer; as a file it is one of its tables, of which it has the first 10,000 rows. One with rows of runs that are not for
+    this person is refused as a whole; so is as JSON one with a table of more rows. ``sources``: of an explanation's JSON only so many of
+    the first rows of each source table, however many there are (``total``)."""
+    return await question.answered(lambda: _answered(question, derivation_id, (form, udf), (table, sources), file), about="rows")
 
 
 def _listed(question: Question, run_id: str) -> DerivationsAnswer:
@@ -107,22 +115,57 @@ def answer_for(question: Question, derivation_id: str) -> Answer:
     """A stored answer that is for this person, with what its columns carry.
 
     :raises DerivationNotFound: there is none, or its run is not for them. :raises HTTPException: it has rows of a run that is not.
+    :raises Refused: it is too large to be loaded by an API server.
     """
+    return _loaded(question, derivation_id, _size(question, derivation_id))
+
+
+def _loaded(question: Question, derivation_id: str, size: DerivationSize) -> Answer:
+    if size.bytes > MOST_BYTES:
+        text = f"an answer of more than {MOST_BYTES:,} bytes is not loaded here, and this one has {size.bytes:,}, compressed"
+        raise Refused(AnswerTooLarge(text), kept_lines(derivation_id))
     lineage = question.lineage()
     found = _found(question, lineage, derivation_id)
+    question.in_time()
     _check(question, found)
     return lineage.shown_later(found)
 
 
 def _answered(
-    question: Question, derivation_id: str, wanted: tuple[ExplanationForm, str | None], table: str | None, file: Format
+    question: Question,
+    derivation_id: str,
+    wanted: tuple[ExplanationForm, str | None],
+    part: tuple[str | None, int | None],
+    file: Format,
 ) -> ExplanationAnswer | Response:
-    found = answer_for(question, derivation_id)
-    form, udf = wanted
-    if file == "json" and form == "page":
-        return stored_answer(found, form, udf)
-    _check_size(found, derivation_id)
-    return stored_answer(found, form, udf) if file == "json" else table_file(found, table, file)
+    (form, udf), (table, sources), size = wanted, part, _size(question, derivation_id)
+    if file == "json" and form == "json" and sources is None and size.rows > MOST_ROWS:
+        text = (
+            f"an answer with a table of more than {MOST_ROWS:,} rows is not told as JSON here, and this one has a table of {size.rows:,}: "
+            "the page has the first"
+        )
+        raise Refused(AnswerTooLarge(text), kept_lines(derivation_id))
+    found = _loaded(question, derivation_id, size)
+    question.in_time()
+    if file != "json":
+        _check_size(found, derivation_id)
+        return table_file(found, table, file)
+    if form == "json" and sources is not None:
+        return _first_sources(found, sources)
+    in_files = MOST_ROWS if size.rows > MOST_ROWS else None
+    return stored_answer(found, form, udf).model_copy(update={"rows_in_files": in_files})
+
+
+def _first_sources(found: Answer, most: int) -> ExplanationAnswer:
+    """:raises InvalidOption: the answer is no explanation."""
+    if not isinstance(found, Explanation):
+        raise InvalidOption("source rows stand in an explanation, and this answers another question")
+    told, lines = explanation_shown(found), kept_lines(found.id)
+    source = {
+        name: table_dict(one.rows.slice(0, most)) | {"guarantee": guarantee_dict(one.guarantee), "total": one.rows.num_rows}
+        for name, one in told.sources.items()
+    }
+    return ExplanationAnswer(asked=told.asked, document={"source": source}, ask=LinesAnswer(python=lines.python, command=lines.command))
 
 
 def stored_answer(found: Answer, form: ExplanationForm, udf: str | None) -> ExplanationAnswer:
@@ -162,14 +205,32 @@ def _check_size(found: Answer, derivation_id: str) -> None:
         raise Refused(AnswerTooLarge(text), kept_lines(derivation_id))
 
 
+def _size(question: Question, derivation_id: str) -> DerivationSize:
+    """How large an answer is, of which nothing is loaded before it is known that its run is for this person.
+
+    :raises DerivationNotFound: there is none, or its run is not for them: which of the two is not told.
+    """
+    lineage = question.lineage()
+    try:
+        size: DerivationSize = lineage.lasting(lambda: lineage.store.derivation_size(derivation_id))
+        question.head(size.run_id)
+    except (DerivationNotFound, RunNotFound):
+        raise _not_there(derivation_id) from None
+    return size
+
+
 def _found(question: Question, lineage: AskedLineage, derivation_id: str) -> Answer:
-    """:raises DerivationNotFound: there is none, or its run is not for this person: which of the two is not told."""
+    """:raises DerivationNotFound: it is not there any more, or its tables are of a run that is not for this person."""
     try:
         found = lineage.restored(derivation_id)
         question.head(found.here.run.id if isinstance(found, Descendants) else found.run.id)
     except (DerivationNotFound, RunNotFound):
-        raise DerivationNotFound(f"there is no stored answer {shown(derivation_id)} here that you may see") from None
+        raise _not_there(derivation_id) from None
     return found
+
+
+def _not_there(derivation_id: str) -> DerivationNotFound:
+    return DerivationNotFound(f"there is no stored answer {shown(derivation_id)} here that you may see")
 
 
 def _check(question: Question, found: Answer) -> None:

@@ -18,7 +18,7 @@ from airflow_lineage_provider.render.answer_files import saved_tables, table_nam
 from airflow_lineage_provider.render.askable import check_askable
 from airflow_lineage_provider.render.withheld import shown
 from airflow_lineage_provider.web.api.formats import FILES, Format, Wanted, as_file
-from airflow_lineage_provider.web.api.models import ExplainAsked, ExplanationAnswer, ExplanationForm, LinesAnswer, RowsMeant
+from airflow_lineage_provider.web.api.models import MOST_ROWS, ExplainAsked, ExplanationAnswer, ExplanationForm, LinesAnswer, RowsMeant
 from airflow_lineage_provider.web.asking import MOST_TARGET_ROWS, Asked, Question
 from airflow_lineage_provider.web.lines import Lines, explain_lines, letters_lines
 from airflow_lineage_provider.web.problems import Refused
@@ -84,7 +84,8 @@ def explanation_answer(found: Explanation, form: ExplanationForm, lines: Lines |
 
 
 def table_file(found: Answer, table: str | None, form: Format) -> Response:
-    """One table of an answer as a file, shown under the same settings; the first where none is named.
+    """One table of an answer as a file, shown under the same settings; the first where none is named. Of a longer one it has the first
+    rows (`MOST_ROWS`), and says so.
 
     :raises InvalidTarget: the answer has no such table.
     """
@@ -93,4 +94,5 @@ def table_file(found: Answer, table: str | None, form: Format) -> Response:
     name = next(iter(tables)) if table is None else table
     if name not in tables:
         raise InvalidTarget(f"the answer has no table {name!r}: it has {', '.join(tables)}")
-    return as_file(tables[name].rows, form, name, tables[name].guarantee)
+    rows = tables[name].rows
+    return as_file(rows.slice(0, MOST_ROWS), form, name, tables[name].guarantee, rows.num_rows)

@@ -65,12 +65,18 @@ def _exact(value: Any) -> Any:
     return {name: _exact(one) for name, one in value.items()} if isinstance(value, dict) else value
 
 
-def as_file(rows: pa.Table, form: Literal["csv", "arrow"], name: str, guarantee: Guarantee | None = None) -> Response:
-    """Rows that are shown as a file to be saved; what they are worth stands in a header, and in the schema of Arrow."""
-    content = _csv(rows) if form == "csv" else _arrow(rows, guarantee)
+def as_file(
+    rows: pa.Table, form: Literal["csv", "arrow"], name: str, guarantee: Guarantee | None = None, total: int | None = None
+) -> Response:
+    """Rows that are shown as a file to be saved; what they are worth, and of how many rows they are the first, where there are more
+    (``total``), stands in headers, and in the schema of Arrow."""
+    of = {} if total is None or total <= rows.num_rows else {"rows": f"{rows.num_rows} of {total}"}
+    told = {} if guarantee is None else {"guarantee": guarantee.level, "guarantee_cause": guarantee.cause}
+    content = _csv(rows) if form == "csv" else _arrow(rows, told | of)
     headers = {"content-disposition": f'attachment; filename="{_NO_NAME.sub("_", name)[:120]}.{form}"', "vary": "accept"}
     if guarantee is not None:
         headers["x-lineage-guarantee"] = guarantee.level
+    headers |= {f"x-lineage-{one}": text for one, text in of.items()}
     return Response(content, media_type=TYPES[form], headers=headers)
 
 
@@ -87,11 +93,11 @@ def _cell(value: Any) -> str | None:
     return json.dumps(told, ensure_ascii=False)
 
 
-def _arrow(rows: pa.Table, guarantee: Guarantee | None) -> bytes:
+def _arrow(rows: pa.Table, told: Mapping[str, str | None]) -> bytes:
     import pyarrow as pa
 
-    if guarantee is not None:
-        rows = rows.replace_schema_metadata({"lineage_guarantee": guarantee.level, "lineage_guarantee_cause": guarantee.cause})
+    if told:
+        rows = rows.replace_schema_metadata({f"lineage_{name}": text for name, text in told.items()})
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema) as writer:
         writer.write_table(rows)

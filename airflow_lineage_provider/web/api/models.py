@@ -13,6 +13,7 @@ MOST_SHOWN = 500
 MOST_OFFSET = 100_000
 MOST_SORTED = 4
 MOST_CHARACTERS = 20_000
+MOST_BYTES = 64_000_000
 
 
 class CostAnswer(BaseModel):
@@ -206,7 +207,7 @@ class ForwardAsked(SourceRowsAsked):
 class ExplanationAnswer(BaseModel):
     """An explanation as `Explanation.to_dict` gives it, or a stored answer to another ``question``, as its `to_dict` does; or, where a page
     was asked for, the page. ``tables`` are to be had as files, ``letters`` about the decisions of these UDFs, whose authors have said what
-    is favourable."""
+    is favourable. ``rows_in_files``: files have so many rows of each table, where one has more; null where they have all."""
 
     asked: str
     question: QuestionKind = "explain"
@@ -215,6 +216,7 @@ class ExplanationAnswer(BaseModel):
     tables: list[str] = []
     letters: list[str] = []
     ask: LinesAnswer | None = None
+    rows_in_files: int | None = None
 
 
 class GuaranteeAnswer(BaseModel):

@@ -90,6 +90,8 @@ export interface Explanation {
   /** UDFs whose decisions can be told in letters. */
   letters: string[];
   ask: Ask | null;
+  /** Files have so many rows of each table, where one has more. */
+  rows_in_files: number | null;
 }
 
 /** What an explanation comes as: a document, the page, or the page of letters about a UDF's decisions. */
@@ -366,6 +368,8 @@ export const api = {
   derivations: (id: string, signal?: AbortSignal) => answer<{ derivations: Derivation[] }>(`${run(id)}/derivations`, signal),
   derivation: (id: string, form: ExplanationForm, signal?: AbortSignal) =>
     answer<Explanation>(`derivations/${encodeURIComponent(id)}?${new URLSearchParams(wanted(form))}`, signal),
+  /** So many of the first source rows of a stored explanation. */
+  derivationSources: (id: string, sources: number, signal?: AbortSignal) => answer<Explanation>(`derivations/${encodeURIComponent(id)}?form=json&sources=${sources}`, signal),
   derivationFile: (id: string, table: string, form: FileForm) =>
     file(`derivations/${encodeURIComponent(id)}?table=${encodeURIComponent(table)}`, form),
 };

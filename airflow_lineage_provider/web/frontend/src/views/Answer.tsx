@@ -9,7 +9,7 @@ import type { Explanation, ExplanationForm, FileForm } from "../api";
 import { hashOf, permalink, type View } from "../place";
 import { save } from "../save";
 import { currentTheme, type Theme } from "../theme";
-import { QUESTIONS } from "../words";
+import { count, QUESTIONS } from "../words";
 
 interface Props {
   /** What the files that are saved are called. */
@@ -67,6 +67,9 @@ export function Answer({ name, queryKey, ask, file, close, link, children }: Pro
           </select>
           <Downloads name={name} what="the answer" file={(form) => file(table, form)} json={() => ask("json").then((one) => one.document)} />
         </div>
+      )}
+      {found.data?.rows_in_files != null && !udf && (
+        <p className="note">CSV and Arrow have the first {count(found.data.rows_in_files, "row")} of a table, and JSON is not made of so many: the lines below have all.</p>
       )}
       {page && !udf && found.data?.question === "explain" && children}
       {found.data?.ask?.conf && <AskSpark conf={found.data.ask.conf} />}

@@ -6,7 +6,7 @@ import { hashOf, type View } from "../place";
 import { askedText, chunkText, seconds, when } from "../words";
 import { Answer } from "./Answer";
 import { AskedView } from "./AskedView";
-import { SourceRowsOf } from "./SourceRowsOf";
+import { SHOWN, SourceRowsOf } from "./SourceRowsOf";
 
 /** Answers about the run that were kept: by operators, in Python, by the command. */
 export function Answers({ id, view }: { id: string; view: View }) {
@@ -24,8 +24,8 @@ export function Answers({ id, view }: { id: string; view: View }) {
       >
         <SourceRowsOf
           id={id}
-          queryKey={["derivation", chosen, "json"]}
-          ask={(signal) => api.derivation(chosen, "json", signal)}
+          queryKey={["derivation", chosen, "sources"]}
+          ask={(signal) => api.derivationSources(chosen, SHOWN, signal)}
           one={(table, row) => ({ table, derivation: chosen, row })}
           view={view}
         />

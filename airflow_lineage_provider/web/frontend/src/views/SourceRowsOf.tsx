@@ -7,7 +7,7 @@ import { hashOf, type View } from "../place";
 import { count } from "../words";
 import { Followed, type Way } from "./Followed";
 
-const SHOWN = 50;
+export const SHOWN = 50;
 
 interface Props {
   id: string;
@@ -18,7 +18,8 @@ interface Props {
   view: View;
 }
 
-type Document = { source: Record<string, Table & { guarantee: { level: string; cause: string } }> };
+/** ``total``: how many rows there are, where not all are sent. */
+type Document = { source: Record<string, Table & { total?: number; guarantee: { level: string; cause: string } }> };
 
 /** The source rows of an explanation, each to be followed further. */
 export function SourceRowsOf({ id, queryKey, ask: asked, one: rowOf, view }: Props) {
@@ -48,8 +49,8 @@ export function SourceRowsOf({ id, queryKey, ask: asked, one: rowOf, view }: Pro
       {sources.map(([name, one]) => (
         <div key={name}>
           <p className="note">
-            {name}: {count(one.rows.length, "row")}
-            {one.rows.length > SHOWN && `, of which the first ${SHOWN} are shown`}
+            {name}: {count(one.total ?? one.rows.length, "row")}
+            {(one.total ?? one.rows.length) > SHOWN && `, of which the first ${SHOWN} are shown`}
             {one.guarantee.cause && `; ${one.guarantee.cause}`}
           </p>
           {one.rows.length > 0 && (
