@@ -26,12 +26,13 @@ from airflow_lineage_provider.web.opened import opened_store
 from airflow_lineage_provider.web.rights import Rights
 
 T = TypeVar("T")
-About = Literal["catalog", "rows"]
+About = Literal["catalog", "names", "rows"]
 
 MOST_TARGET_ROWS = 100
 MOST_SOURCE_ROWS = 10_000
-_AT_ONCE: dict[About, int] = {"catalog": 4, "rows": 6}
-"""Threads of questions, no more together than the store has connections: what the catalog says does not wait behind a look through rows."""
+_AT_ONCE: dict[About, int] = {"catalog": 3, "names": 2, "rows": 5}
+"""Threads of questions, no more together than the store has connections: what the catalog says waits neither behind a look through rows
+nor behind one for a name, through the plans of many pipelines."""
 _carried: dict[str, Carried] = {}
 """What the columns of runs carry, which a run's record and those of earlier ones say for good."""
 _limiters: dict[About, anyio.CapacityLimiter] = {}

@@ -131,10 +131,14 @@ def test_all_runs(opened: Callable[..., Any], width: int, scheme: str) -> None:
     page = opened("lineage/tab", width=width, scheme=scheme)
     page.get_by_role("link", name="loans.examine", exact=True).wait_for()
     look(page, f"home-{width}")
-    page.get_by_role("searchbox").fill("report")
+    sent: list[tuple[str, str]] = []
+    page.on("request", lambda one: sent.append((one.url, one.post_data or "")))
+    page.get_by_role("searchbox").press_sequentially("report", delay=20)
     page.get_by_role("link", name="loans.examine", exact=True).wait_for(state="detached")
     page.get_by_role("link", name="loans.report").wait_for()
     assert page.get_by_role("link", name="loans.").all_inner_texts() == ["loans.report"]
+    assert not any("report" in url for url, _ in sent)
+    assert [url.partition("/v1/runs")[2] for url, body in sent if "/v1/runs" in url and "search" in body] == ["?limit=50"]
     page.get_by_role("searchbox").fill("income")
     page.get_by_role("link", name="income").wait_for()
     page.get_by_text("The results store takes").wait_for()

@@ -279,6 +279,19 @@ def test_every_question_is_put_down(client: Client, runs: dict[str, str], caplog
     assert "client 49" not in caplog.text
 
 
+def test_a_search_is_sent_in_a_body(client: Client, runs: dict[str, str], kept: str, only_dag: OnlyDag) -> None:
+    """It is answered as one in the address is, which proxies and servers put down."""
+    for path, search, rest in (("runs", "REPORT", ""), ("found", "income", ""), ("derivations", "client_id = 99", "dag_id=loan_report")):
+        sent = client().post(f"{API}/{path}?{rest}", json={"search": search})
+        asked = client().get(f"{API}/{path}?{rest}", params={"search": search, **dict([rest.split("=")] if rest else ())})
+        assert (sent.status_code, sent.json()) == (200, asked.json()), path
+        assert next(iter(sent.json().values())), path
+        assert client(None).post(f"{API}/{path}", json={"search": search}).status_code == 401
+        assert client().post(f"{API}/{path}", json={"search": ""}).status_code == 422
+    only_dag("ann", "loan_report")
+    assert client("viewer", "ann").post(f"{API}/runs", json={"search": "examine"}).json() == {"runs": [], "next": None}
+
+
 def test_every_answer_of_the_api_is_put_down(client: Client, runs: dict[str, str], caplog: pytest.LogCaptureFixture) -> None:
     more = [("GET", f"{API}/{path}", None) for path in ("runs", "picture?dag_id=a&dag_run_id=b", "found?search=ab", "derivations", "store")]
     every = [*routes(runs), *more]

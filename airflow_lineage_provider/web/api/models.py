@@ -45,6 +45,14 @@ class RunAnswer(BaseModel):
     lineage_cost: CostAnswer | None
 
 
+class SearchAsked(BaseModel):
+    """What is searched for, which may be data (what was asked): in a body, it is in no log of addresses."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    search: str = Field(min_length=1, max_length=200)
+
+
 class RunsAnswer(BaseModel):
     """Runs, newest first; ``next`` is what ``before`` is for the older ones, null where there are none."""
 

@@ -17,7 +17,7 @@ from airflow_lineage_provider.records.run import RunHead, RunOrigin
 from airflow_lineage_provider.store.derivation_list import AnswersWanted
 from airflow_lineage_provider.store.run_list import RunsWanted
 from airflow_lineage_provider.web.api.derivations import told_of
-from airflow_lineage_provider.web.api.models import FoundAnswer, HitAnswer, StoreAnswer, StoredAnswersFound, WithRun
+from airflow_lineage_provider.web.api.models import FoundAnswer, HitAnswer, SearchAsked, StoreAnswer, StoredAnswersFound, WithRun
 from airflow_lineage_provider.web.asking import Asked, AskedLineage, Question
 from airflow_lineage_provider.web.found_tables import Hit, hits, newest_of_each
 
@@ -35,7 +35,13 @@ async def found(question: Asked, search: Search, before: Annotated[str | None, Q
 
     So many pipelines are looked at for one answer, as long as people wait for a page: ``next`` is what ``before`` is for the others.
     """
-    return await question.answered(lambda: _found(question, search, before))
+    return await question.answered(lambda: _found(question, search, before), about="names")
+
+
+@router.post("/found")
+async def search_names(question: Asked, asked: SearchAsked, before: Annotated[str | None, Query(max_length=500)] = None) -> FoundAnswer:
+    """The same of a search that is in no address."""
+    return await question.answered(lambda: _found(question, asked.search, before), about="names")
 
 
 @router.get("/derivations")
@@ -49,6 +55,19 @@ async def stored_answers(
     """The newest stored answers about runs that this person may see, of all DAGs or of one; ``search`` as of runs, and, where no columns
     are withheld, a part of what was asked."""
     wanted = AnswersWanted(text=search or None, dag_id=dag_id, before=before, by_target=not Discretion.of())
+    return await question.answered(lambda: _stored_answers(question, wanted, limit))
+
+
+@router.post("/derivations")
+async def search_answers(
+    question: Asked,
+    asked: SearchAsked,
+    dag_id: Annotated[str | None, Query(max_length=500)] = None,
+    before: Annotated[str | None, Query(max_length=500)] = None,
+    limit: Annotated[int, Query(ge=1, le=100)] = 20,
+) -> StoredAnswersFound:
+    """The same of a search that is in no address."""
+    wanted = AnswersWanted(text=asked.search, dag_id=dag_id, before=before, by_target=not Discretion.of())
     return await question.answered(lambda: _stored_answers(question, wanted, limit))
 
 

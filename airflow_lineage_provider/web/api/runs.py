@@ -18,7 +18,16 @@ from airflow_lineage_provider.records.run import RunHead
 from airflow_lineage_provider.render.askable import askable_columns, askable_of_source
 from airflow_lineage_provider.render.withheld import error_shown
 from airflow_lineage_provider.store.run_list import RunsWanted
-from airflow_lineage_provider.web.api.models import CostAnswer, RunAnswer, RunDetails, RunsAnswer, SegmentAnswer, SourceAnswer, StoredAnswer
+from airflow_lineage_provider.web.api.models import (
+    CostAnswer,
+    RunAnswer,
+    RunDetails,
+    RunsAnswer,
+    SearchAsked,
+    SegmentAnswer,
+    SourceAnswer,
+    StoredAnswer,
+)
 from airflow_lineage_provider.web.asking import Asked, Question
 
 router = APIRouter(tags=["runs"])
@@ -40,17 +49,35 @@ async def list_runs(
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> RunsAnswer:
     """The newest runs that this person may see. ``search`` is a part of a pipeline's name, of an id, or of a DAG's or task's id."""
-    asked = {"dag_id": dag_id, "run_id": dag_run_id, "task_id": task_id, "map_index": map_index}
+    wanted = _wanted({"dag_id": dag_id, "run_id": dag_run_id, "task_id": task_id, "map_index": map_index}, pipeline, status, search, before)
+    return await question.answered(lambda: _listed(question, wanted, limit))
+
+
+@router.post("/runs")
+async def search_runs(
+    question: Asked,
+    asked: SearchAsked,
+    dag_id: Text = None,
+    before: Text = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> RunsAnswer:
+    """The same of a search that is in no address."""
+    wanted = _wanted({"dag_id": dag_id}, None, None, asked.search, before)
+    return await question.answered(lambda: _listed(question, wanted, limit))
+
+
+def _wanted(
+    asked: dict[str, str | int | None], pipeline: str | None, status: str | None, search: str | None, before: str | None
+) -> RunsWanted:
     context = tuple((name, value) for name, value in asked.items() if value is not None)
-    wanted = RunsWanted(pipeline=pipeline, status=status, context=context, text=search or None, before=before)
+    return RunsWanted(pipeline=pipeline, status=status, context=context, text=search or None, before=before)
 
-    def listed() -> RunsAnswer:
-        lineage = question.lineage()
-        found = lineage.lasting(lambda: lineage.store.list_runs(wanted, question.rights.may_see, limit))
-        sizes = lineage.store.stored_bytes([one.id for one in found.runs])
-        return RunsAnswer(runs=[run_answer(one, sizes.get(one.id, 0)) for one in found.runs], next=found.last)
 
-    return await question.answered(listed)
+def _listed(question: Question, wanted: RunsWanted, limit: int) -> RunsAnswer:
+    lineage = question.lineage()
+    found = lineage.lasting(lambda: lineage.store.list_runs(wanted, question.rights.may_see, limit))
+    sizes = lineage.store.stored_bytes([one.id for one in found.runs])
+    return RunsAnswer(runs=[run_answer(one, sizes.get(one.id, 0)) for one in found.runs], next=found.last)
 
 
 @router.get("/runs/{run_id}")

@@ -323,6 +323,11 @@ function wished(asked: Record<string, string | undefined>): URLSearchParams {
   return new URLSearchParams(Object.entries(asked).filter((one): one is [string, string] => Boolean(one[1])));
 }
 
+/** What is searched for is in no address: it may be data. */
+function searched<T>(path: string, { search, ...asked }: Record<string, string | undefined>, signal?: AbortSignal): Promise<T> {
+  return answer<T>(`${path}?${wished(asked)}`, signal, search ? { search } : undefined);
+}
+
 const run = (id: string) => `runs/${encodeURIComponent(id)}`;
 
 function wanted(form: ExplanationForm): Record<string, string> {
@@ -330,16 +335,16 @@ function wanted(form: ExplanationForm): Record<string, string> {
 }
 
 export const api = {
-  runs: (asked: Record<string, string | undefined>, signal?: AbortSignal) => answer<{ runs: Run[]; next: string | null }>(`runs?${wished(asked)}`, signal),
+  runs: (asked: Record<string, string | undefined>, signal?: AbortSignal) => searched<{ runs: Run[]; next: string | null }>("runs", asked, signal),
   derivationDag: (signal?: AbortSignal) => answer<{ dag_id: string; state: "ready" | "missing" | "paused" | "not_permitted"; message: string }>("derivation-dag", signal),
   trigger: (dagId: string, conf: Conf) =>
     answer<{ dag_run_id: string }>(`${AIRFLOW}/dags/${encodeURIComponent(dagId)}/dagRuns`, undefined, { logical_date: null, conf }),
   dagRun: (dagId: string, id: string, signal?: AbortSignal) =>
     answer<{ state: string }>(`${AIRFLOW}/dags/${encodeURIComponent(dagId)}/dagRuns/${encodeURIComponent(id)}`, signal),
   found: (search: string, before: string | undefined, signal?: AbortSignal) =>
-    answer<{ hits: Hit[]; more: boolean; next: string | null }>(`found?${wished({ search, before })}`, signal),
+    searched<{ hits: Hit[]; more: boolean; next: string | null }>("found", { search, before }, signal),
   storedAnswers: (asked: { search?: string; dag_id?: string; before?: string | undefined }, signal?: AbortSignal) =>
-    answer<{ derivations: StoredAnswer[]; next: string | null }>(`derivations?${wished(asked)}`, signal),
+    searched<{ derivations: StoredAnswer[]; next: string | null }>("derivations", asked, signal),
   questions: (asked: { dag_id?: string; dag_run_id?: string }, signal?: AbortSignal) => answer<{ questions: AskedQuestion[]; more: boolean }>(`questions?${wished(asked)}`, signal),
   store: (signal?: AbortSignal) => answer<{ bytes: number | null; retention_days: number | null }>("store", signal),
   picture: (dagId: string, dagRunId: string, signal?: AbortSignal) =>

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useDeferredValue } from "react";
+import { useEffect, useState } from "react";
 
 import { Trouble, Waiting } from "../Trouble";
 import { RunTable } from "../RunTable";
@@ -10,10 +10,22 @@ import { size } from "../words";
 import { Hits, StoredAnswers } from "./Found";
 import { Questions } from "./Questions";
 
+const SETTLED_MS = 300;
+
+/** What is typed, when nothing more has been typed for a while: each letter would be three questions. */
+function useSettled(typed: string): string {
+  const [settled, setSettled] = useState(typed);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(typed), SETTLED_MS);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  return settled;
+}
+
 /** Navigation: all runs that a person may see, to be searched. */
 export function Home() {
   const search = useView()["search"] ?? "";
-  const wanted = useDeferredValue(search);
+  const wanted = useSettled(search);
   const found = useRuns({ search: wanted });
   const store = useQuery({ queryKey: ["store"], queryFn: ({ signal }) => api.store(signal) });
   return (
