@@ -207,10 +207,10 @@ def record_of(row: Mapping[Any, Any]) -> DerivationRecord:
     return DerivationRecord(**{**given, **documents}, place=place)
 
 
-def of_run(connection: sa.Connection, run_id: str) -> list[DerivationRecord]:
-    """A run's derivations, newest first, without their tables."""
+def of_run(connection: sa.Connection, run_id: str, limit: int | None = None) -> list[DerivationRecord]:
+    """A run's derivations, newest first, without their tables; no more than ``limit`` where one is given."""
     table = schema.derivations
-    rows = connection.execute(sa.select(table).where(table.c.run_id == run_id).order_by(table.c.id.desc())).mappings()
+    rows = connection.execute(sa.select(table).where(table.c.run_id == run_id).order_by(table.c.id.desc()).limit(limit)).mappings()
     return [record_of(row) for row in rows]
 
 

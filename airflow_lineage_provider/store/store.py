@@ -247,10 +247,10 @@ class Store(Runs, Appends, WriteTurns, Arrays, Batches, Sketches, DerivationSets
         with self._transaction(f"measuring derivation {derivation_id}") as connection:
             return derivations.size(connection, derivation_id)
 
-    def derivations(self, run_id: str) -> list[DerivationRecord]:
-        """A run's derivations, newest first, without their tables."""
+    def derivations(self, run_id: str, limit: int | None = None) -> list[DerivationRecord]:
+        """A run's derivations, newest first, without their tables; no more than ``limit`` where one is given."""
         with self._transaction(f"listing the derivations of run {run_id}") as connection:
-            return derivations.of_run(connection, run_id)
+            return derivations.of_run(connection, run_id, limit)
 
     def list_derivations(
         self, wanted: derivation_list.AnswersWanted, permits: Callable[[RunHead], bool], limit: int

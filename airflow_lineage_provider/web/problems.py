@@ -80,9 +80,11 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {"model": ProblemAnswer, "description": text}
     for status, text in {
         401: "No login.",
+        403: "This person may not have it.",
         404: "There is none, or it is not for this person.",
         409: "It cannot be answered here, or the run has no such answer; `ask` says how it can be.",
         422: "The question cannot be meant so.",
+        500: "Something went wrong that was not foreseen; the API server's log says where.",
         503: "The results store does not answer.",
         504: "The answer took longer than it may.",
     }.items()

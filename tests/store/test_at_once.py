@@ -120,6 +120,7 @@ def test_an_answer_is_kept_whatever_was_asked_before(store: Store, made: Materia
         kept = [store.save_derivation(answer(made.run_id), session) for _ in range(2)]
         assert session.query(READ_ONLY).to_pylist() == [{"it": "on"}]
     assert [one.id for one in store.derivations(made.run_id)] == kept[::-1]
+    assert [one.id for one in store.derivations(made.run_id, 1)] == kept[-1:]
 
 
 def test_a_large_answer_is_kept_in_parts(store: Store, made: Materialization) -> None:

@@ -224,6 +224,7 @@ def test_very_many_columns_are_told_elsewhere(client: Client, runs: dict[str, st
 
 def test_the_api_describes_itself(client: Client) -> None:
     found = client().get(f"{API}/openapi.json").json()
+    assert {"401", "403", "404", "500"} <= found["paths"]["/api/v1/runs/{run_id}"]["get"]["responses"].keys()
     assert {f"/api/v1/runs/{{run_id}}/{part}" for part in ("rows", "explanation", "columns", "derivations")} <= set(found["paths"])
     assert client(None).get(f"{API}/openapi.json").status_code == 401
 

@@ -56,7 +56,7 @@ _MOST = 100
 
 @router.get("/runs/{run_id}/derivations")
 async def derivations(run_id: str, question: Asked) -> DerivationsAnswer:
-    """The newest stored answers about a run."""
+    """The newest stored answers about a run, 100 at most."""
     return await question.answered(lambda: _listed(question, run_id))
 
 
@@ -79,7 +79,7 @@ async def derivation(
 def _listed(question: Question, run_id: str) -> DerivationsAnswer:
     run = question.run(run_id)
     lineage = question.lineage()
-    found = lineage.lasting(lambda: lineage.store.derivations(run.id))[:_MOST]
+    found = lineage.lasting(lambda: lineage.store.derivations(run.id, _MOST))
     return DerivationsAnswer(derivations=[told_of(one, lambda: run) for one in found])
 
 
