@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.deriving.inverted import WHOLE_RESULT
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.store import Store
@@ -22,17 +24,21 @@ PIPELINES = 200
 
 @dataclass(frozen=True)
 class View:
-    """What a view of the tab asks for first: a path, and the body where it is a question. ``told`` of its answer must be ``right``."""
+    """What a view of the tab asks for first: a path, and the body where it is a question. ``told`` of its answer must be ``right``; what is
+    refused with a ``status`` must say so in these words."""
 
     path: str
     told: Callable[[Any], Any]
     right: Any
     body: Mapping[str, Any] | None = None
+    status: int = 200
 
     def problem(self, status: int, answer: Any) -> str:
         """What is wrong with an answer; nothing where it is right."""
-        if status != 200:
+        if status != self.status:
             return f"status {status}: {answer}"[:300]
+        if status != 200:
+            return "" if self.right in answer else f"{answer} does not have {self.right!r}"[:300]
         try:
             found = self.told(answer)
         except (KeyError, TypeError, IndexError, ValueError) as problem:
@@ -59,7 +65,9 @@ def views(known: Known, store: Store) -> dict[str, View]:
     page = {"limit": LISTED}
     sort = [{"column": "amount", "descending": True}]
     tasks = sorted(f"task {number}" for number in range(TASKS, 2 * TASKS))
-    touched = {"table": "bench_web", "where": f"id = {asked}"}
+    touched = View(f"{at}/forward", _touched, [asked], {"table": "bench_web", "where": f"id = {asked}"})
+    if known.rows > WHOLE_RESULT:  # then the tab offers to ask Spark
+        touched = replace(touched, right="SparkRequired", status=409)
     of_dag = f"runs?limit={LISTED}&dag_id=bench"
     return {
         "Airflow's own list of DAGs": View("/api/v2/dags", lambda found: len(found["dags"]) <= found["total_entries"], True),
@@ -74,7 +82,7 @@ def views(known: Known, store: Store) -> dict[str, View]:
         "search": View("found?search=team", _hits, {("team", "result", "writes")}),
         "derivations": View("derivations", lambda found: [one["derivation"]["id"] for one in found["derivations"]], [known.answer]),
         "a stored answer": View(f"derivations/{known.answer}", _behind, [known.rows // 5]),
-        "what a source row touched": View(f"{at}/forward", _touched, [asked], touched),
+        "what a source row touched": touched,
         "runs of a DAG": View(of_dag, lambda found: [one["id"] for one in found["runs"]], newest),
         "runs of a task instance": View(f"{of_dag}&dag_run_id=bench%201&task_id=task%20{TASKS}", _of_task, [f"task {TASKS}"]),
         "questions": View("questions?dag_id=bench", lambda found: found["questions"], []),

@@ -237,6 +237,9 @@ def test_a_source_row_is_followed_into_later_runs(opened: Callable[..., Any], ru
     with page.expect_download() as saved:
         later.get_by_role("button", name="Save CSV").click()
     assert Path(saved.value.path()).read_text().splitlines() == ['"client_id","amount","year"', '"49","187.0","2025"']
+    with page.expect_download() as saved:
+        later.get_by_role("button", name="Save page").click()
+    assert "1 row of the result of loans.report" in Path(saved.value.path()).read_text()
     later.get_by_role("link", name="Why? Row 1").last.click()
     page.get_by_role("heading", name="loans.report").wait_for()
 

@@ -172,6 +172,13 @@ def test_what_source_rows_touched_in_later_runs(client: Client, runs: dict[str, 
     assert "--across" in later["ask"]["command"]
     assert ", across=True" in later["ask"]["python"]
     # (Of runs that were dropped since, other tests' among them, it is said that nobody knows what they read.)
+    assert found["page"] is None
+    page = asked(client(), runs["judged"], "forward", **behind(49, "client"), across=True, form="page").json()["page"]
+    assert page.startswith("<!DOCTYPE html>")
+    told = re.sub("<[^>]*>", "", page)
+    for words in ("1 row of the result of loans.report", "187", f"{runs['again']} of loans.again"):
+        assert words in told
+    assert runs["judged"] in told
     (remark,) = [one for one in found["remarks"] if one["level"] != "exact"]
     assert remark["level"] == "unavailable"
     assert f"{runs['again']} of loans.again" in remark["cause"]
@@ -212,6 +219,9 @@ def test_columns_of_later_runs_that_are_withheld(client: Client, runs: dict[str,
     _, later = across(client(), runs)["results"]
     assert [one["name"] for one in later["result"]["columns"]] == ["client_id", "amount"]
     assert later["result"]["rows"] == [[49, "•••"]]
+    page = asked(client(), runs["judged"], "forward", **behind(49, "client"), across=True, form="page").json()["page"]
+    assert "•••" in page
+    assert "187" not in page
 
 
 def test_a_message_about_any_run_is_shown_without_what_is_withheld(monkeypatch: pytest.MonkeyPatch) -> None:

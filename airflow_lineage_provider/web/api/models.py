@@ -206,9 +206,10 @@ class SourceRowsAsked(Asked):
 
 class ForwardAsked(SourceRowsAsked):
     """Source rows that are followed; with ``across`` on, into the results of all later runs that read what they touched. ``saved`` is the
-    table that a file (CSV, Arrow) has of the answer."""
+    table that a file (CSV, Arrow) has of the answer. With ``form`` ``page`` the answer has the page, too."""
 
     across: bool = False
+    form: Literal["json", "page"] = "json"
     saved: Annotated[str | None, Field(max_length=500)] = None
 
 
@@ -260,12 +261,14 @@ class DescendantsAnswer(BaseModel):
 
 class ForwardAnswer(BaseModel):
     """What source rows touched, in each run that read them, and in later ones where those are asked for. ``rows`` are they themselves,
-    where they stand in an explanation. ``remarks`` say which ways could not be followed, and why."""
+    where they stand in an explanation. ``remarks`` say which ways could not be followed, and why. ``page`` has all of it, where it was
+    asked for."""
 
     asked: str
     rows: TableAnswer | None
     results: list[DescendantsAnswer]
     remarks: list[GuaranteeAnswer] = []
+    page: str | None = None
 
 
 class WhyNotAnswer(BaseModel):

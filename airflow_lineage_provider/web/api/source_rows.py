@@ -22,8 +22,9 @@ from airflow_lineage_provider.reasons.discretion import Discretion
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.recording import discretion_of, redaction_of, tables_of
 from airflow_lineage_provider.render.askable import check_source_askable
+from airflow_lineage_provider.render.lineage_rows_page import to_html
 from airflow_lineage_provider.render.source_row import RowPlace, SourceRow, seal_of, source_row
-from airflow_lineage_provider.render.withheld import remarks_shown
+from airflow_lineage_provider.render.withheld import lineage_rows_shown, remarks_shown
 from airflow_lineage_provider.web.api.derivations import answer_for
 from airflow_lineage_provider.web.api.explanations import explained
 from airflow_lineage_provider.web.api.formats import FILES, Format, Wanted, as_file, columns_told, values_told
@@ -106,7 +107,23 @@ def _forward(question: Question, run_id: str, asked: ForwardAsked, form: Format)
     rows, meant = _meant(question, run, asked)
     lines = [one.asked_by(forward_lines(one.run.id, one.like, one.table, across=asked.across, place=one.place)) for one in meant]
     found = [_followed(question, one, asks, across=asked.across) for one, asks in zip(meant, lines, strict=True)]
-    return _answer(question, asked, rows, found) if form == "json" else _file(question, found, asked.saved, form)
+    if form != "json":
+        return _file(question, found, asked.saved, form)
+    answer = _answer(question, asked, rows, found)
+    return answer.model_copy(update={"page": _page(question, found)}) if asked.form == "page" else answer
+
+
+def _page(question: Question, found: Sequence[_Followed]) -> str:
+    """The page of the rows of all runs, under the same settings as `_descendants`, and what they are worth there."""
+    rows = [lineage_rows_shown(_as_shown(question, part)) for part in _parts(found)]
+    return to_html(rows, remarks_shown([*dict.fromkeys(remark for one in found for remark in one.found.remarks)]))
+
+
+def _as_shown(question: Question, part: _Part) -> LineageRows:
+    plan, worth = _run(question, part).plan, _worth(part.followed, part.rows)
+    return part.rows.replaced(
+        rows=rows_shown(part.rows.rows, discretion_of(plan)), guarantee=replace(worth, cause=redaction_of(plan).text(worth.cause))
+    )
 
 
 def _file(question: Question, found: Sequence[_Followed], wanted: str | None, form: Format) -> Response:

@@ -9,10 +9,12 @@ interface Props {
   what: string;
   file: (form: FileForm) => Promise<Blob>;
   json: () => Promise<unknown>;
+  /** The page, where it is to be made. */
+  page?: () => Promise<string>;
 }
 
 /** The same rows as files, under the same rights and caps. */
-export function Downloads({ name, what, file, json }: Props) {
+export function Downloads({ name, what, file, json, page }: Props) {
   const [failed, setFailed] = useState<unknown>();
   const asked = (work: Promise<void>) => {
     setFailed(undefined);
@@ -21,6 +23,11 @@ export function Downloads({ name, what, file, json }: Props) {
   return (
     <>
       <span className="bar" role="group" aria-label={`Save ${what}`}>
+        {page && (
+          <button type="button" onClick={() => asked(page().then((found) => save(`${name}.html`, new Blob([found], { type: "text/html" }))))}>
+            Save page
+          </button>
+        )}
         <button type="button" onClick={() => asked(json().then((found) => saveJson(name, found)))}>
           Save JSON
         </button>

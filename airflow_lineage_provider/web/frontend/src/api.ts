@@ -190,6 +190,8 @@ export interface Forward {
   results: Descendants[];
   /** Which ways could not be followed, and why. */
   remarks: { level: string; cause: string }[];
+  /** The answer as a page, where that was asked for. */
+  page: string | null;
 }
 
 export interface PictureNode {
@@ -357,6 +359,7 @@ export const api = {
   explanationFile: (id: string, target: Target, table: string, form: FileForm) => file(`${run(id)}/explanation`, form, { ...target, table }),
   forward: (id: string, asked: SourceRows, signal?: AbortSignal) => answer<Forward>(`${run(id)}/forward`, signal, asked),
   impact: (id: string, asked: SourceRows, signal?: AbortSignal) => answer<Forward>(`${run(id)}/forward`, signal, { ...asked, across: true }),
+  forwardPage: (id: string, asked: SourceRows & { across: boolean }) => answer<Forward>(`${run(id)}/forward`, undefined, { ...asked, form: "page" }),
   forwardFile: (id: string, asked: SourceRows & { across: boolean; saved: string }, form: FileForm) => file(`${run(id)}/forward`, form, asked),
   whyNot: (id: string, asked: SourceRows, signal?: AbortSignal) => answer<{ found: Forward }>(`${run(id)}/why-not`, signal, asked),
   viewsOffered: (id: string, table: string, signal?: AbortSignal) =>

@@ -73,7 +73,7 @@ export function Followed({ id, asked, way, close, link }: Props) {
   );
 }
 
-/** The answer as a document, and each run's rows, and their links, as files of their own. */
+/** The answer as a document and as a page, and each run's rows, and their links, as files of their own. */
 function Saved({ id, asked, way, found }: { id: string; asked: SourceRows; way: Way; found: Forward }) {
   const [chosen, choose] = useState<string>();
   const tables = found.results.flatMap((one) => one.tables.map((name) => ({ name, pipeline: one.run.pipeline })));
@@ -93,6 +93,7 @@ function Saved({ id, asked, way, found }: { id: string; asked: SourceRows; way: 
         what="the rows that it touched"
         file={(form) => api.forwardFile(id, { ...asked, across: way === "impact", saved: table }, form)}
         json={() => follow(way === "why-not" ? "forward" : way, id, asked)}
+        page={() => api.forwardPage(id, { ...asked, across: way === "impact" }).then((one) => one.page ?? "")}
       />
     </div>
   );
