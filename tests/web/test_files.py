@@ -12,7 +12,8 @@ import pytest
 
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.store import Store
-from airflow_lineage_provider.web.api.formats import as_file
+from airflow_lineage_provider.web.api.formats import as_file, values_told
+from airflow_lineage_provider.web.api.models import MOST_CHARACTERS
 
 API = "/lineage/api/v1"
 Client = Callable[..., Any]
@@ -50,6 +51,20 @@ def test_every_value_has_a_text() -> None:
     answer = as_file(rows, "csv", "a b/c")
     assert bytes(answer.body).decode() == '"a","b"\r\n"say ""x"", y","[1, 2]"\r\n"","[]"\r\n,\r\n"two\nlines","[3]"\r\n'
     assert answer.headers["content-disposition"] == 'attachment; filename="a_b_c.csv"'
+
+
+def test_what_is_too_long_is_cut_in_json_and_refused_as_a_file(
+    client: Client, runs: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fifty rows of a page may have a photograph each, and ten thousand of a file."""
+    long = "x" * (MOST_CHARACTERS + 1)
+    (row,) = values_told(pa.table({"text": [long], "photo": [b"\0" * MOST_CHARACTERS], "some": [[long, "y"]], "short": [long[1:]]}))
+    cut = f"{long[1:]}… (of {MOST_CHARACTERS + 1:,} characters; files have all)"
+    assert (row[0], row[2], row[3]) == (cut, [cut, "y"], long[1:])
+    assert row[1].endswith(" characters; files have all)")
+    monkeypatch.setattr("airflow_lineage_provider.web.api.formats.MOST_BYTES", 1_000)
+    answer = client().post(f"{API}/runs/{runs['judged']}/rows", json={"limit": 10_000}, params={"format": "csv"})
+    assert (answer.status_code, answer.json()["error"]["name"]) == (422, "AnswerTooLarge")
 
 
 def test_the_tables_of_an_explanation(client: Client, runs: dict[str, str], store: Store) -> None:

@@ -11,8 +11,9 @@ from fastapi import Depends, Query, Request
 from fastapi.responses import Response
 
 from airflow_lineage_provider.answers.values import jsonable, rows_of, type_name
+from airflow_lineage_provider.errors import AnswerTooLarge
 from airflow_lineage_provider.plan.guarantees import Guarantee
-from airflow_lineage_provider.web.api.models import ColumnAnswer
+from airflow_lineage_provider.web.api.models import MOST_BYTES, MOST_CHARACTERS, ColumnAnswer
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,14 +53,16 @@ def columns_told(rows: pa.Table, discretion: Discretion, table: str = "") -> lis
 
 
 def values_told(rows: pa.Table) -> list[list[Any]]:
-    """Rows as a browser can hold them."""
+    """Rows as a browser can hold them: the ends of long texts, and of images as texts, are left out, which is said."""
     return [[_exact(jsonable(value)) for value in row] for row in rows_of(rows)]
 
 
 def _exact(value: Any) -> Any:
-    """Of larger whole numbers JavaScript loses the last digits: they come as text."""
+    """Of larger whole numbers JavaScript loses the last digits: they come as text. Each of a page's rows may have a photograph."""
     if isinstance(value, int) and abs(value) > _LARGEST:
         return str(value)
+    if isinstance(value, str) and len(value) > MOST_CHARACTERS:
+        return f"{value[:MOST_CHARACTERS]}… (of {len(value):,} characters; files have all)"
     if isinstance(value, list):
         return [_exact(one) for one in value]
     return {name: _exact(one) for name, one in value.items()} if isinstance(value, dict) else value
@@ -69,7 +72,13 @@ def as_file(
     rows: pa.Table, form: Literal["csv", "arrow"], name: str, guarantee: Guarantee | None = None, total: int | None = None
 ) -> Response:
     """Rows that are shown as a file to be saved; what they are worth, and of how many rows they are the first, where there are more
-    (``total``), stands in headers, and in the schema of Arrow."""
+    (``total``), stands in headers, and in the schema of Arrow.
+
+    :raises AnswerTooLarge: they are more than so many bytes.
+    """
+    if rows.nbytes > MOST_BYTES:
+        text = f"a file of more than {MOST_BYTES:,} bytes is not made here, and these {rows.num_rows:,} rows have {rows.nbytes:,}"
+        raise AnswerTooLarge(f"{text}: save fewer, or ask for them elsewhere")
     of = {} if total is None or total <= rows.num_rows else {"rows": f"{rows.num_rows} of {total}"}
     told = {} if guarantee is None else {"guarantee": guarantee.level, "guarantee_cause": guarantee.cause}
     content = _csv(rows) if form == "csv" else _arrow(rows, told | of)

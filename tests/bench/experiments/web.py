@@ -37,6 +37,8 @@ SIZES = {"small": (50, 100_000), "full": (1_000, 10_000_000)}
 TIMES = 100
 """Requests of which median and 99th percentile are told."""
 PEOPLE = 50
+LOOKED_AT = 4.0
+"""Seconds that a person looks at a view before the next, on average."""
 NODES = 2_000
 Asked = tuple[float, int, Any]
 """Seconds that an answer took, its status, and the answer."""
@@ -50,7 +52,8 @@ def run(ground: Ground) -> Iterator[Comparison]:
     with standing(ground.folder / "airflow", ground.lineage.store.url, parts=("api-server",)) as airflow_server:
         with _client(airflow_server) as client:
             yield _alone(ground, client, asked, f"{runs:,} runs, a result of {rows:,} rows")
-        yield _at_once(airflow_server, asked)
+        yield _at_once(airflow_server, asked, 0.0)
+        yield _at_once(airflow_server, asked, LOOKED_AT)
         if CHROMIUM and (TAB / "index.html").is_file():
             yield _in_a_browser(airflow_server, known.run_id)
 
@@ -119,27 +122,31 @@ def _told(seconds: list[float]) -> dict[str, float]:
     }
 
 
-def _at_once(airflow: Standing, views: Mapping[str, View]) -> Comparison:
-    """Fifty people, each with a login and a connection of their own, who ask for views in an order of their own."""
-    took, problems = _people(airflow, views)
+def _at_once(airflow: Standing, views: Mapping[str, View], looked_at: float) -> Comparison:
+    """Fifty people, each with a login and a connection of their own, who ask for views in an order of their own: one as soon as they have
+    the one before, or after they have looked at it."""
+    took, problems = _people(airflow, views, looked_at)
     every = [one for some in took.values() for one in some]
     readings = {name: [Reading(wall=statistics.median(some))] for name, some in {"all views": every, **took}.items()}
     errors = sum(bool(one) for some in problems.values() for one in some)
     facts = {"all views": _told(every) | {"errors": float(errors)}} | {name: _told(some) for name, some in took.items()}
-    again = Arm(partial(_people, airflow, views), parts={"errors": lambda: "\n".join(_answered(problems))})
-    return Comparison(f"{PEOPLE} people at once", "all views", readings, facts, arms={"all views": again})
+    again = Arm(partial(_people, airflow, views, looked_at), parts={"errors": lambda: "\n".join(_answered(problems))})
+    title = f"{PEOPLE} people at once" + (f", who look {looked_at:g} s at each view" if looked_at else "")
+    return Comparison(title, "all views", readings, facts, arms={"all views": again})
 
 
-def _people(airflow: Standing, views: Mapping[str, View]) -> tuple[dict[str, list[float]], dict[str, list[str]]]:
+def _people(airflow: Standing, views: Mapping[str, View], looked_at: float) -> tuple[dict[str, list[float]], dict[str, list[str]]]:
     """Of each view the seconds of all, and what is wrong with each answer."""
     answers: dict[str, list[Asked]] = {name: [] for name in views}
     begin = threading.Barrier(PEOPLE)
 
     def person(number: int) -> None:
-        order = random.Random(number).sample(sorted(views), len(views))
+        drawn = random.Random(number)
+        order = drawn.sample(sorted(views), len(views))
         with _client(airflow) as client:
             begin.wait()
             for name in order:
+                time.sleep(drawn.uniform(0, 2 * looked_at))
                 answers[name].append(_ask(client, views[name]))
 
     people = [threading.Thread(target=person, args=(number,)) for number in range(PEOPLE)]

@@ -68,7 +68,7 @@ export function Answer({ name, queryKey, ask, file, close, link, children }: Pro
           <Downloads name={name} what="the answer" file={(form) => file(table, form)} json={() => ask("json").then((one) => one.document)} />
         </div>
       )}
-      {found.data?.rows_in_files != null && !udf && (
+      {found.data?.rows_in_files != null && found.data.question !== "why_not" && !udf && (
         <p className="note">CSV and Arrow have the first {count(found.data.rows_in_files, "row")} of a table, and JSON is not made of so many: the lines below have all.</p>
       )}
       {page && !udf && found.data?.question === "explain" && children}
