@@ -16,6 +16,7 @@ from openlineage.client.facet_v2 import column_lineage_dataset as of_columns
 from openlineage.client.facet_v2 import dataset_version_dataset as of_versions
 from openlineage.client.facet_v2 import output_statistics_output_dataset as of_statistics
 from openlineage.client.facet_v2 import schema_dataset as of_schemas
+from openlineage.client.facet_v2 import symlinks_dataset as of_symlinks
 
 from airflow_lineage_provider.render.openlineage import asked_document, task_document
 from airflow_lineage_provider.tracing.columns.facet import PRODUCER
@@ -110,6 +111,9 @@ def _facets(given: Mapping[str, Any]) -> dict[str, Any]:
             case "schema":
                 fields = [of_schemas.SchemaDatasetFacetFields(**field) for field in facet["fields"]]
                 found[name] = of_schemas.SchemaDatasetFacet(fields=fields, producer=PRODUCER)
+            case "symlinks":
+                names = [of_symlinks.Identifier(**one) for one in facet["identifiers"]]
+                found[name] = of_symlinks.SymlinksDatasetFacet(identifiers=names, producer=PRODUCER)
             case "version":
                 found[name] = of_versions.DatasetVersionDatasetFacet(**facet, producer=PRODUCER)
             case "columnLineage":

@@ -68,6 +68,8 @@ class RecordedOutput:
 
     :ivar database: of a database's table the URL (``jdbc:…``), without a login; None where nobody knows it, and of runs of releases that
         did not record it.
+    :ivar table: of a catalog's table the name with its catalog and database, as who reads it has it; None where nobody knows it, and of
+        runs of releases that did not record it. :ivar location: its folder, where it has one.
     """
 
     kind: RecordedKind
@@ -76,6 +78,8 @@ class RecordedOutput:
     mode: str = "error"
     version: OutputVersion | None = None
     database: str | None = None
+    table: str | None = None
+    location: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

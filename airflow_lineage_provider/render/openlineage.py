@@ -23,7 +23,7 @@ from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.reasons.discretion import Discretion
 from airflow_lineage_provider.recording import discretion_of
 from airflow_lineage_provider.records.versions import FilesVersion, NoVersion, OutputVersion, RowsVersion, SnapshotVersion, SourceVersion
-from airflow_lineage_provider.tracing.columns.facet import dataset_names
+from airflow_lineage_provider.tracing.columns.facet import dataset_names, symlinks_facet
 from airflow_lineage_provider.tracing.columns.lineage import ColumnLineage, column_lineage
 from airflow_lineage_provider.typed_json import written
 
@@ -59,13 +59,17 @@ def asked_document(record: RunRecord) -> dict[str, Any]:
 
 
 def output_names(output: RecordedOutput) -> Names:
-    """Namespace and name of what was written."""
+    """Namespace and name of what was written: as of who reads it."""
+    return dataset_names(_as_read(output), NAMESPACE)
+
+
+def _as_read(output: RecordedOutput) -> Relation:
     if output.kind == "path":
-        return dataset_names(Relation(name=output.target, kind="files", paths=(output.target,)), NAMESPACE)
+        return Relation(name=output.target, kind="files", paths=(output.target,))
     if output.database is not None:
-        options = (("dbtable", output.target), ("url", output.database))
-        return dataset_names(Relation(name=output.target, kind="jdbc", options=options), NAMESPACE)
-    return ((NAMESPACE, output.target),)
+        return Relation(name=output.target, kind="jdbc", options=(("dbtable", output.target), ("url", output.database)))
+    options = () if output.table is None else (("table", output.table),)
+    return Relation(name=output.target, kind="table", options=options, paths=() if output.location is None else (output.location,))
 
 
 def _inputs(record: RunRecord, plan: RecordedPlan) -> list[Dataset]:
@@ -78,7 +82,7 @@ def _inputs(record: RunRecord, plan: RecordedPlan) -> list[Dataset]:
         if not relation.paths and read.paths:  # of a stream's batch
             relation = replace(relation, paths=read.paths)
         columns = zip(read.source.columns, (attribute.type for attribute in read.source.output), strict=True)
-        facets = {"schema": _schema(columns, discretion, relation.name), **_version(versions.get(leaf))}
+        facets = {"schema": _schema(columns, discretion, relation.name), **symlinks_facet(relation), **_version(versions.get(leaf))}
         found += [{"namespace": space, "name": name, "facets": facets} for space, name in dataset_names(relation, NAMESPACE)]
     return found
 
@@ -101,7 +105,7 @@ def _output_facets(record: RunRecord, plan: RecordedPlan | None) -> Dataset:
     statistics: dict[str, Any] = {} if rows is None else {"rowCount": rows}
     if isinstance(version, FilesVersion) and output is not None and output.mode != "append":  # of an append these are all files there
         statistics |= {"size": version.bytes, "fileCount": version.count}
-    facets: dict[str, Any] = dict(_version(version))
+    facets: dict[str, Any] = {**_version(version), **({} if output is None else symlinks_facet(_as_read(output)))}
     if plan is not None:
         lineage = _shown(column_lineage(plan.plan), discretion_of(plan))
         facets |= {"schema": _schema(((one.name, one.type) for one in lineage.columns), Discretion()), "columnLineage": _columns(lineage)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.records.run import RecordedOutput
@@ -13,7 +14,19 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from airflow_lineage_provider.running.journal import Journal
+    from airflow_lineage_provider.running.output import Output
     from airflow_lineage_provider.spark.writing.given import GivenWrite
+
+
+def recorded_output(spark: SparkSession, output: Output | GivenOutput, written: Written) -> RecordedOutput:
+    """What is recorded of a place once it is written; of a catalog's table also the names by which who reads it knows it."""
+    from airflow_lineage_provider.spark.executing.outputs import table_read
+
+    made = output.recorded(written.version)
+    read = table_read(spark, made.target) if made.kind == "table" else None
+    if read is None:
+        return made
+    return replace(made, table=dict(read.options).get("table"), location=read.paths[0] if len(read.paths) == 1 else None)
 
 
 class GivenOutput:

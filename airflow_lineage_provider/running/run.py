@@ -38,7 +38,7 @@ from airflow_lineage_provider.running.computing import compute
 from airflow_lineage_provider.running.costs import measured_costs
 from airflow_lineage_provider.running.failing import explained_failure, forget, record_failure, take_back
 from airflow_lineage_provider.running.given_keys import check_named
-from airflow_lineage_provider.running.given_output import GivenOutput
+from airflow_lineage_provider.running.given_output import GivenOutput, recorded_output
 from airflow_lineage_provider.running.journal import Journal
 from airflow_lineage_provider.running.keeping import Keeping, keeping
 from airflow_lineage_provider.running.looked_up import looked_up, stored_indexes
@@ -204,7 +204,7 @@ def execute(spark: SparkSession, store: RunStore, request: Request, progress: Pr
             check_kept_rows(execution)
         progress("publishing")
         execution.timings |= ended(execution.timings, time.perf_counter() - started, with_lineage=not prepared.runs_as_it_is)
-        output = request.output.recorded(written.version) if request.output and written else None
+        output = recorded_output(spark, request.output, written) if request.output and written else None
         # In its own transaction: a process that ends right after it leaves that lineage was to be captured.
         begun = None if request.capture is None or request.batch is not None else RecordedIndex.begun()
         record = replace(record, output=output, captured=begun, timings=execution.timings, row_counts=execution.rows)

@@ -27,6 +27,7 @@ def write_unread(frame: DataFrame, output: GivenOutput, store: RunStore, request
 
     :raises Exception: what Spark says when it cannot write; the run is recorded as failed.
     """
+    from airflow_lineage_provider.running.given_output import recorded_output
     from airflow_lineage_provider.spark.capturing.named_inputs import named_inputs
 
     started = time.perf_counter()
@@ -43,7 +44,7 @@ def write_unread(frame: DataFrame, output: GivenOutput, store: RunStore, request
         store.fail(record.id, f"{type(error).__name__}: {error}"[:10_000])
         raise
     record = replace(
-        record, status="incomplete", error=f"lineage incomplete: {cause}", output=output.recorded(written.version),
+        record, status="incomplete", error=f"lineage incomplete: {cause}", output=recorded_output(frame.sparkSession, output, written),
         timings={"total": time.perf_counter() - started}, finished=datetime.now(UTC),
     )  # fmt: skip
     store.incomplete(record, written.places)

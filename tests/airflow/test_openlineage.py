@@ -99,6 +99,30 @@ def test_what_one_run_wrote_and_another_read_has_one_name_and_one_version(spark:
     assert wrote["facets"]["version"]["datasetVersion"] == read["facets"]["version"]["datasetVersion"]
 
 
+@pytest.mark.spark
+def test_a_table_that_is_written_and_read_is_one_dataset(spark: SparkSession, store: Store, folder: Path) -> None:
+    """Called by its location, with the catalog's name beside it, by whichever door it was written."""
+    lineage = Lineage(spark, store=store)
+    for name, output in (("by_run", Output.table("by_run")), ("by_program", None)):
+        try:
+            if output is not None:
+                wrote = lineage.run(f"SELECT id FROM parquet.`{folder}/in`", name=name, output=output, progress=False)
+            else:
+                with lineage.recording(progress=False) as recording:
+                    spark.read.parquet(f"{folder}/in").write.saveAsTable(name)
+                (wrote,) = recording.runs
+            read = lineage.run(f"SELECT sum(id) AS n FROM {name}", name="read", progress=False)
+            (one,), (other,) = told([wrote])["outputs"], told([read])["inputs"]
+        finally:
+            spark.sql(f"DROP TABLE IF EXISTS {name}")
+        assert (one["namespace"], one["name"]) == (other["namespace"], other["name"])
+        assert one["namespace"] == "file"
+        assert one["name"].endswith(f"/{name}")
+        assert one["facets"]["symlinks"] == other["facets"]["symlinks"]
+        (link,) = one["facets"]["symlinks"]["identifiers"]
+        assert (link["name"], link["type"]) == (f"spark_catalog.default.{name}", "TABLE")
+
+
 def jdbc(url: str, table: str) -> RecordedOutput:
     """What is recorded of a program's own write through JDBC."""
     given: Any = SimpleNamespace(kind="jdbc", target=table, format="jdbc", mode="append", options={"url": url, "dbtable": table})
@@ -109,7 +133,12 @@ def jdbc(url: str, table: str) -> RecordedOutput:
     ("output", "names"),
     [
         (RecordedOutput(kind="path", target="s3a://bucket/judged"), ("s3://bucket", "judged")),
-        (RecordedOutput(kind="table", target="bank.judged"), ("spark", "bank.judged")),
+        (RecordedOutput(kind="table", target="bank.judged"), ("spark", "bank.judged")),  # of an earlier release
+        (RecordedOutput(kind="table", target="judged", table="`lake`.`bank`.`judged`"), ("spark", "lake.bank.judged")),
+        (
+            RecordedOutput(kind="table", target="judged", table="`c`.`b`.`judged`", location="s3a://w/judged"),
+            ("s3://w", "judged"),
+        ),
         (
             Output.postgres("postgres://me:hunter2@db/bank?sslmode=require", "judged").recorded(),
             ("postgres://db:5432", "bank.public.judged"),

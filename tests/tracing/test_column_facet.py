@@ -79,6 +79,8 @@ def test_the_facet_of_the_papers_example() -> None:
         (Relation(name="t", kind="files", paths=("hdfs://node:8020/a/b",)), [("hdfs://node:8020", "/a/b")]),
         (Relation(name="t", kind="table", options=(("table", "`spark_catalog`.`default`.`odd``name`"),)),
          [("mine", "spark_catalog.default.odd`name")]),
+        (Relation(name="t", kind="table", options=(("table", "`c`.`d`.`t`"),), paths=("hdfs://node:8020/w/d.db/t",)),
+         [("hdfs://node:8020", "/w/d.db/t")]),
         (Relation(name="t", kind="jdbc", options=(("dbtable", "public.t"), ("url", "jdbc:postgresql://host:5432/db?ssl=true"))),
          [("postgres://host:5432", "db.public.t")]),
         (Relation(name="t", kind="jdbc", options=(("dbtable", "t"), ("url", "jdbc:postgresql://host/db"))),

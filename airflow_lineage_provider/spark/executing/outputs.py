@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.spark import file_listing
+from airflow_lineage_provider.spark.capturing.relations import relation_of
 from airflow_lineage_provider.spark.executing.appended_files import root_of_path
 
 if TYPE_CHECKING:
@@ -46,6 +47,14 @@ def files_of_table(spark: SparkSession, name: str) -> Files | None:
     leaf = spark.table(name)._jdf.queryExecution().analyzed().collectLeaves().apply(0)
     index = file_listing.file_index(leaf)
     return None if index is None else file_listing.listed(spark, index)
+
+
+def table_read(spark: SparkSession, name: str) -> Relation | None:
+    """A catalog's table, as a plan that reads it has it; None where none can."""
+    try:
+        return relation_of(spark, spark.table(name)._jdf.queryExecution().analyzed().collectLeaves().apply(0), "")
+    except Exception:  # what a table is called elsewhere is no reason for a run to fail
+        return None
 
 
 def new_files(before: Files, after: Files) -> Files:

@@ -171,7 +171,7 @@ def write(frame: DataFrame, folder: str, sorted_by: Sequence[int] = (), *, in_or
         rows = rows.sortWithinPartitions(*(names[at] for at in sorted_by))
     with unwatched(), SETTINGS, apply_conf(spark, _WRITING):
         writer = rows.write.mode("overwrite")
-        for option, value in (_OPTIONS | (_IN_ORDER if in_order or sorted_by else _AS_THEY_COME)).items():
+        for option, value in ((_IN_ORDER if in_order or sorted_by else _AS_THEY_COME) | _OPTIONS).items():
             writer = writer.option(option, value)
         writer.parquet(folder)
     return {uri.rpartition("/")[2]: size for uri, (size, _) in files_at(spark, folder).items()}

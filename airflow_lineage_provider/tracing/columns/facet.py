@@ -60,16 +60,28 @@ def _transformation(kind: Transformation) -> dict[str, Any]:
 
 
 def dataset_names(relation: Relation, namespace: str) -> tuple[tuple[str, str], ...]:
-    """Namespace and name of the datasets behind a source, as openlineage.io/docs/spec/naming has them for files and databases."""
+    """Namespace and name of the datasets behind a source, as openlineage.io/docs/spec/naming has them for files and databases. A table of a
+    catalog is called by its location, as openlineage-spark calls it, and has its name beside it (`symlinks_facet`)."""
     options = dict(relation.options)
     match relation.kind:
         case "files" if relation.paths:
             return tuple(_of_path(path) for path in relation.paths)
         case "jdbc" if "dbtable" in options and "url" in options:
             return (_of_database(options),)
+        case "table" if len(relation.paths) == 1:
+            return (_of_path(relation.paths[0]),)
         case "table" if "table" in options:
             return ((namespace, _unquoted(options["table"])),)
     return ((namespace, relation.name),)
+
+
+def symlinks_facet(relation: Relation) -> dict[str, Any]:
+    """``symlinks`` of a dataset: what a catalog calls a table whose name here is its location."""
+    table = dict(relation.options).get("table")
+    if relation.kind != "table" or table is None or len(relation.paths) != 1:
+        return {}
+    place = relation.paths[0].rstrip("/").rpartition("/")[0]
+    return {"symlinks": {"identifiers": [{"namespace": place, "name": _unquoted(table), "type": "TABLE"}]}}
 
 
 def _of_path(path: str) -> tuple[str, str]:
