@@ -183,7 +183,8 @@ def test_java_is_looked_at_where_nothing_starts(monkeypatch: pytest.MonkeyPatch)
     def fails() -> None:
         raise RuntimeError("no gateway")
 
-    with pytest.raises(RuntimeError):
+    with monkeypatch.context() as patch, pytest.raises(RuntimeError):
+        patch.setattr("airflow_lineage_provider.spark.environment.java_problem", lambda: None)
         with_java(fails)
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
     with pytest.raises(EnvironmentProblem, match="/nowhere"):
