@@ -183,9 +183,10 @@ def test_java_is_looked_at_where_nothing_starts(monkeypatch: pytest.MonkeyPatch)
     def fails() -> None:
         raise RuntimeError("no gateway")
 
-    with monkeypatch.context() as patch, pytest.raises(RuntimeError):
+    with monkeypatch.context() as patch:
         patch.setattr("airflow_lineage_provider.spark.environment.java_problem", lambda: None)
-        with_java(fails)
+        with pytest.raises(RuntimeError):
+            with_java(fails)
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
     with pytest.raises(EnvironmentProblem, match="/nowhere"):
         with_java(fails)
