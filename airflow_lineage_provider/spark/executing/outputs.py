@@ -12,6 +12,7 @@ from airflow_lineage_provider.spark.capturing.relations import relation_of
 from airflow_lineage_provider.spark.executing.appended_files import root_of_path
 
 if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
     from pyspark.sql import SparkSession
 
 Files = Mapping[str, tuple[int, int]]
@@ -44,17 +45,21 @@ def files_of_table(spark: SparkSession, name: str) -> Files | None:
     """The files of a catalog table now: none where there is no table; None where it does not consist of files."""
     if not spark.catalog.tableExists(name):
         return {}
-    leaf = spark.table(name)._jdf.queryExecution().analyzed().collectLeaves().apply(0)
-    index = file_listing.file_index(leaf)
+    index = file_listing.file_index(_leaf(spark, name))
     return None if index is None else file_listing.listed(spark, index)
 
 
 def table_read(spark: SparkSession, name: str) -> Relation | None:
     """A catalog's table, as a plan that reads it has it; None where none can."""
     try:
-        return relation_of(spark, spark.table(name)._jdf.queryExecution().analyzed().collectLeaves().apply(0), "")
+        return relation_of(spark, _leaf(spark, name), "")
     except Exception:  # what a table is called elsewhere is no reason for a run to fail
         return None
+
+
+def _leaf(spark: SparkSession, name: str) -> JavaObject:
+    """What a plan that reads a catalog's table has of it."""
+    return spark.table(name)._jdf.queryExecution().analyzed().collectLeaves().apply(0)
 
 
 def new_files(before: Files, after: Files) -> Files:
