@@ -116,9 +116,8 @@ def _node(value: object, at: str, kind: type) -> object:
 def _dataclass(cls: type, value: object, at: str) -> object:
     given = _object(value, at)
     known, required, nullable = _fields(cls)
-    unknown = sorted(set(given) - set(known))
-    if unknown:
-        raise RecordDamaged(f"{_within(at, unknown[0])} is not known to this release")
+    if not given.keys() <= known.keys():
+        raise RecordDamaged(f"{_within(at, min(given.keys() - known.keys()))} is not known to this release")
     found: dict[str, object] = {}
     for name, reader in known.items():
         if given.get(name) is not None:

@@ -198,6 +198,8 @@ def _explain(made: argparse.ArgumentParser) -> None:
     )
     made.add_argument("--no-save", dest="save", action="store_false", help="write nothing into the store, not the answer either")
     made.add_argument("--cells", action="store_true", help="show the cells of source rows (pixels, characters) that reasons are about")
+    made.add_argument("--letters", action="store_true", help="in place of the answer show the letters of reasons about its decisions")
+    _udf_of_letters(made)
     made.add_argument(
         "--stream", metavar="FOLDER",
         help="in place of showing the answer write it into a new folder, some rows at a time, however many there are: a file of Arrow's "
@@ -353,9 +355,13 @@ def _derivation(made: argparse.ArgumentParser) -> None:
     html(shown(made, "rows of each table", 20))
 
 
+def _udf_of_letters(made: argparse.ArgumentParser) -> None:
+    made.add_argument("--udf", metavar="NAME", help="of letters: whose decisions are meant, where the answer has those of several")
+
+
 def _letters(made: argparse.ArgumentParser) -> None:
     made.add_argument("id", metavar="DERIVATION", help="the answer's id, which explain tells")
-    made.add_argument("--udf", metavar="NAME", help="whose decisions are meant, where the answer has those of several")
+    _udf_of_letters(made)
     made.add_argument(
         "--favourable", action="append", default=[], metavar="VALUE",
         help="a decision that needs no letter (may be repeated; default: what the UDF's author says)",

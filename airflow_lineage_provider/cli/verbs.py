@@ -28,6 +28,7 @@ from airflow_lineage_provider.errors import InvalidOption, InvalidTarget, PlanEr
 if TYPE_CHECKING:
     from airflow_lineage_provider.answers.descendants import Descendants
     from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
+    from airflow_lineage_provider.answers.letters import Letters
     from airflow_lineage_provider.answers.lineage_rows import LineageRows
     from airflow_lineage_provider.answers.why_not import WhyNot
     from airflow_lineage_provider.pipeline import Lineage
@@ -225,6 +226,10 @@ def _show_captured(made: Run, options: Namespace, out: Streams) -> None:
 def explain(options: Namespace, out: Streams) -> int:
     """Explain rows of a run's result. Spark is started only when the answer needs it."""
     load_imports(options.imports)
+    if options.udf is not None and not options.letters:
+        raise InvalidOption(f"--udf {options.udf}: whose decisions are meant is asked of letters, with --letters")
+    if options.cells and options.letters:
+        raise InvalidOption("--cells is of an explanation, and --letters makes letters of it: give one of them")
     if options.since is None and (options.target is None) == (options.at is None):
         raise InvalidTarget("name the rows to explain in exactly one way: a TARGET, or their positions, --at 0,3")
     target = None if options.target is None else target_of(options.target)
@@ -232,7 +237,10 @@ def explain(options: Namespace, out: Streams) -> int:
         if options.stream is not None:
             return _streamed(options, out, target, stack)
         explanation = _explained(options, out, target, stack)
-    _show(explanation, options, out)
+    if options.letters:
+        _show_letters(explanation.letters(options.udf, hide=options.hide, mask=options.mask), options, out)
+    else:
+        _show(explanation, options, out)
     return 0
 
 
@@ -241,7 +249,10 @@ def _streamed(options: Namespace, out: Streams, target: Any, stack: ExitStack) -
 
     :raises InvalidOption: options that are of one answer are given, too, or the folder is there, and not empty.
     """
-    others = {"--since": options.since, "--verify": options.verify, "--html": options.html, "--cells": options.cells}
+    others = {
+        "--since": options.since, "--verify": options.verify, "--html": options.html, "--cells": options.cells,
+        "--letters": options.letters,
+    }  # fmt: skip
     if given := [name for name, value in others.items() if value]:
         raise InvalidOption(f"--stream gives an answer in parts, and {', '.join(given)} is of one as a whole: leave one of them out")
     found = found_run(asking(options, out, stack), options)
@@ -294,8 +305,12 @@ def letters(options: Namespace, out: Streams) -> int:
         options.udf, texts=_once(options.text, "--text"), favourable=options.favourable or None, most=options.most, hide=options.hide,
         mask=options.mask,
     )  # fmt: skip
-    give(options, out, page=found.to_html, to_dict=found.to_dict, show=lambda: found.show(out.console, rows=options.rows))
+    _show_letters(found, options, out)
     return 0
+
+
+def _show_letters(found: Letters, options: Namespace, out: Streams) -> None:
+    give(options, out, page=found.to_html, to_dict=found.to_dict, show=lambda: found.show(out.console, rows=options.rows))
 
 
 def _show(found: Explanation | WhyNot | LineageRows | Descendants, options: Namespace, out: Streams) -> None:

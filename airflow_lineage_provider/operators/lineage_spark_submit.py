@@ -76,7 +76,7 @@ class LineageSparkSubmitOperator(LineageTask, SparkSubmitOperator):
         self.op_kwargs = op_kwargs or {}
         self.clear_params = clear_params
         self.secret_params = secret_params
-        self._is_here = True
+        self._try_of_application: int | None = None
         check_when_read(self.task_id, {"clear_params": clear_params, "secret_params": secret_params}, TEMPLATED)
         if self.lineage is not False and not is_late(application):
             self._program()
@@ -148,15 +148,14 @@ class LineageSparkSubmitOperator(LineageTask, SparkSubmitOperator):
         from airflow_lineage_provider.operators.task_runs import captured_now, clean_up, lacking_capture, runs_of
 
         program, url = self._program(), self._store_url()
-        self._store_of_runs = (url,)
+        self._store_of_runs, self._try_of_application = (url,), None
         lacking = lacking_capture(url, self._earlier_tries(context), self.on_store_failure)
         try:
             self._submit(program, context, lineage=True)
         except BaseException:
             clean_up(url)
             raise
-        submitted = {**airflow_context(context), "try_number": self._submitting_try(context)}
-        found = runs_of(url, submitted, self.on_store_failure, tell=self.log.info)
+        found = runs_of(url, self._context_of_runs(context), self.on_store_failure, tell=self.log.info)
         return captured_now(url, lacking, self.on_store_failure) if lacking and not found.runs else found
 
     def _earlier_tries(self, context: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -172,7 +171,6 @@ class LineageSparkSubmitOperator(LineageTask, SparkSubmitOperator):
 
         self._hook = None  # that of an earlier try has other files
         deployment = Deployment.of(self._get_hook(), self.conf, self.env_vars)
-        self._is_here = deployment.is_here
         job = self._job(context, deployment, lineage=lineage)
         deployment.check(self.task_id, job)
         # Nobody else may enter it: the job's description may hold passwords.
@@ -239,18 +237,33 @@ class LineageSparkSubmitOperator(LineageTask, SparkSubmitOperator):
 
     def submit_job(self, context: Context) -> str | None:
         """As of ``SparkSubmitOperator``; a later try that finds the job still going knows which try it is of."""
+        self._try_of_application = context["ti"].try_number
         submitted = super().submit_job(context)
         kept = context.get("task_state_store")
         if kept is not None:
             kept.set(_TRY, context["ti"].try_number)
         return submitted
 
+    def poll_until_complete(self, external_id: Any, context: Context) -> None:
+        """As of ``SparkSubmitOperator``."""
+        self._find_try(context)
+        super().poll_until_complete(external_id, context)
+
+    def get_job_result(self, external_id: Any, context: Context) -> None:
+        """As of ``SparkSubmitOperator``."""
+        self._find_try(context)
+        super().get_job_result(external_id, context)
+
     def on_kill(self) -> None:
         """As of ``SparkSubmitOperator``: the application is ended, wherever it runs."""
         SparkSubmitOperator.on_kill(self)
 
-    def _submitting_try(self, context: Mapping[str, Any]) -> int:
-        """The try that the application's runs are of: an earlier one, where that had submitted it."""
+    def _find_try(self, context: Mapping[str, Any]) -> None:
+        """Of an application that this try has not submitted: an earlier one has, and kept which it was."""
         kept = context.get("task_state_store")
-        found = kept.get(_TRY) if kept is not None and not self._is_here else None
-        return int(found or context["ti"].try_number)
+        if self._try_of_application is None and kept is not None:
+            self._try_of_application = kept.get(_TRY)
+
+    def _context_of_runs(self, context: Mapping[str, Any]) -> dict[str, Any]:
+        own = super()._context_of_runs(context)
+        return {**own, "try_number": int(self._try_of_application or own["try_number"])}

@@ -215,8 +215,12 @@ class LineageTask(KillableOperator):
         from airflow_lineage_provider.operators.task_runs import runs_of
 
         (store,) = self._store_of_runs
-        found = runs_of(store, airflow_context({"ti": task_instance}), "keep_result").runs
+        found = runs_of(store, self._context_of_runs({"ti": task_instance}), "keep_result").runs
         return with_declared(operator_lineage(found), self, task_instance) if found else None
+
+    def _context_of_runs(self, context: Mapping[str, Any]) -> dict[str, Any]:
+        """The try that the task's runs are of."""
+        return airflow_context(context)
 
     def _plain(self, context: Mapping[str, Any]) -> Any:
         """Call the pipeline as Airflow's own operator does; only what it gives is written where that was asked.

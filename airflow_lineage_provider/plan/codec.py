@@ -91,22 +91,29 @@ def _encode(value: Any) -> Any:
 
 def _decode(value: Any) -> Any:
     if isinstance(value, list):
-        return tuple(_decode(item) for item in value)
+        return tuple([_decode(item) if isinstance(item, _NESTED) else item for item in value])
     if not isinstance(value, dict):
         return value
     cls = _CLASSES.get(value.get("is", ""))
     if cls is None:
         raise PlanVersionError(f"the stored plan has a node {value.get('is')!r}, which this release does not know")
-    unknown = sorted(set(value) - {"is"} - {f.name for f in fields(cls)})
-    if unknown:
-        raise PlanVersionError(f"the stored plan has a {value['is']} with {', '.join(unknown)}, which this release does not know")
-    missing = sorted(_required(cls) - set(value))
-    if missing:
-        raise PlanVersionError(f"the stored plan has a {value['is']} without {', '.join(missing)}: it is damaged")
-    return cls(**{name: _decode(item) for name, item in value.items() if name != "is"})
+    known, required = _names(cls)
+    given = value.keys()
+    if not given <= known:
+        unknown = ", ".join(sorted(given - known))
+        raise PlanVersionError(f"the stored plan has a {value['is']} with {unknown}, which this release does not know")
+    if not given >= required:
+        missing = ", ".join(sorted(required - given))
+        raise PlanVersionError(f"the stored plan has a {value['is']} without {missing}: it is damaged")
+    # (Most values are names and numbers, for which a call each would be half of the time.)
+    return cls(**{name: _decode(item) if isinstance(item, _NESTED) else item for name, item in value.items() if name != "is"})
+
+
+_NESTED = (list, dict)
 
 
 @cache
-def _required(cls: type) -> frozenset[str]:
-    """The fields that have no default."""
-    return frozenset(f.name for f in fields(cls) if f.default is MISSING and f.default_factory is MISSING)
+def _names(cls: type) -> tuple[frozenset[str], frozenset[str]]:
+    """What a node of a class may have, and the fields without a default, which it must have."""
+    required = frozenset(f.name for f in fields(cls) if f.default is MISSING and f.default_factory is MISSING)
+    return frozenset({"is", *(f.name for f in fields(cls))}), required

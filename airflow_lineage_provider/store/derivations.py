@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -212,6 +213,23 @@ def of_run(connection: sa.Connection, run_id: str, limit: int | None = None) -> 
     table = schema.derivations
     rows = connection.execute(sa.select(table).where(table.c.run_id == run_id).order_by(table.c.id.desc()).limit(limit)).mappings()
     return [record_of(row) for row in rows]
+
+
+def last_chunks(connection: sa.Connection, asked: Collection[tuple[str, str]]) -> dict[tuple[str, str], ChunkPlace]:
+    """Of runs and the DAG runs that ask about them, which chunk was stored last, where a question is answered in chunks."""
+    pairs = [pair for pair in asked if all(map(is_possible, pair))]
+    if not pairs:
+        return {}
+    made = schema.derivations.c
+    context = sa.type_coerce(made.airflow, sa.Text)
+    of_these = sa.or_(*(context.contains(f'"run_id": {json.dumps(dag_run)}', autoescape=True) for dag_run in {one for _, one in pairs}))
+    newest = sa.select(sa.func.max(made.id)).where(made.set_id.is_not(None), made.run_id.in_({one for one, _ in pairs}), of_these)
+    ids = newest.group_by(made.run_id, context).scalar_subquery()  # (each task, and each try, has a context of its own)
+    query = sa.select(made.run_id, made.airflow, made.set_id, made.chunk, made.chunks).where(made.id.in_(ids)).order_by(made.id)
+    found: dict[tuple[str, Any], ChunkPlace] = {}
+    for run_id, of, *place in connection.execute(query):
+        found[run_id, (of or {}).get("run_id")] = ChunkPlace(*place)
+    return {pair: found[pair] for pair in pairs if pair in found}
 
 
 def cached_reasons(reading: Reading, run_id: str, function: str, digests: Sequence[str]) -> pa.Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -26,7 +26,7 @@ from airflow_lineage_provider.store import (
     run_list,
 )
 from airflow_lineage_provider.store.connection import sqlstate, store_errors
-from airflow_lineage_provider.store.ids import new_id
+from airflow_lineage_provider.store.ids import is_possible, new_id
 from airflow_lineage_provider.store.kinds import Kind
 from airflow_lineage_provider.store.layout import Column
 from airflow_lineage_provider.store.materialization import Materialization
@@ -254,6 +254,14 @@ class Runs(OpenStore):
         :raises RunNotFound, AmbiguousRun: as `find_run`. :raises RecordDamaged: not even that can be read.
         """
         return self._found(RunHead, run_id, pipeline, whole=whole)
+
+    def heads(self, run_ids: Collection[str]) -> dict[str, RunHead]:
+        """These runs at a glance, by their whole ids; those that there are.
+
+        :raises RecordDamaged: one cannot be read.
+        """
+        with self._transaction(f"looking at {len(run_ids):,} runs") as connection:
+            return {one.id: one for one in catalog.heads(connection, [one for one in run_ids if is_possible(one)])}
 
     def _found(self, kind: type[catalog.Head], run_id: str, pipeline: str | None, *, whole: bool) -> catalog.Head:
         known = catalog.by_id(kind, self._select_often("finding a run"), run_id) if whole and pipeline is None else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from airflow_lineage_provider.capture.parts import PartPlace
     from airflow_lineage_provider.capture.recorded import RecordedIndex
+    from airflow_lineage_provider.records.derivation_sets import ChunkPlace
     from airflow_lineage_provider.records.run import RunHead
 
 
@@ -59,8 +60,8 @@ class Store(Runs, Appends, WriteTurns, Arrays, Batches, Sketches, DerivationSets
     retired: Sequence[str] = ()
 
     @staticmethod
-    def open(url: str | None = None) -> Store:
-        """Connect, make the schema in an empty database, clean up after dead drivers, and retire old runs.
+    def open(url: str | None = None, *, tidies: bool = True) -> Store:
+        """Connect, make the schema in an empty database, and (``tidies``) clean up after dead drivers, and retire old runs.
 
         :param url: ``postgresql://…``; else the setting ``AIRFLOW_LINEAGE_STORE``; else the embedded server, started when it is not
             running.
@@ -72,19 +73,21 @@ class Store(Runs, Appends, WriteTurns, Arrays, Batches, Sketches, DerivationSets
         store = Store(*_resolve(url))
         try:
             patience = Patience(store.url, settings.store_silence(), settings.store_limit())
-            bounded(lambda: store._begin(pending.place_of(url or settings.store_url())), patience, "opening it")
+            place = pending.place_of(url or settings.store_url())
+            bounded(lambda: store._begin(place, tidies=tidies), patience, "opening it")
         except BaseException:
             store.close()
             raise
         return store
 
-    def _begin(self, place: str) -> None:
+    def _begin(self, place: str, *, tidies: bool) -> None:
         with store_errors(f"opening {redact(self.url)}"):
             self._prepare()
             if self.is_started_again:
                 home_rows.follow(self._engine, self.home)
-            self.retired = self.tidy()
-            pending.deliver(place, self.mark_incomplete)
+            if tidies:
+                self.retired = self.tidy()
+                pending.deliver(place, self.mark_incomplete)
 
     def tidy(self) -> list[str]:
         """Clean up after dead drivers, and retire old runs, whose ids it gives; what cannot be done now is left for another time."""
@@ -251,6 +254,11 @@ class Store(Runs, Appends, WriteTurns, Arrays, Batches, Sketches, DerivationSets
         """A run's derivations, newest first, without their tables; no more than ``limit`` where one is given."""
         with self._transaction(f"listing the derivations of run {run_id}") as connection:
             return derivations.of_run(connection, run_id, limit)
+
+    def last_chunks(self, asked: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], ChunkPlace]:
+        """Of runs and the DAG runs that ask about them, which chunk was stored last, where a question is answered in chunks."""
+        with self._transaction("looking how far questions are answered") as connection:
+            return derivations.last_chunks(connection, asked)
 
     def list_derivations(
         self, wanted: derivation_list.AnswersWanted, permits: Callable[[RunHead], bool], limit: int

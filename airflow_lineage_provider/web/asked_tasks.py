@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
+import sqlalchemy as sa
 from airflow.models.dagrun import DagRun
 from airflow.models.taskinstance import TaskInstance
 from airflow.models.xcom import XComModel
 from airflow.utils.session import create_session
+from sqlalchemy.exc import OperationalError
 
+from airflow_lineage_provider import settings
+from airflow_lineage_provider.errors import QueryTooSlow
+from airflow_lineage_provider.store.connection import sqlstate
 from airflow_lineage_provider.words import STAGE
 
 State = Literal["waiting", "running", "failed"]
@@ -42,9 +48,13 @@ class AskedTask:
 
 
 def asked_tasks(dag_id: str | None, dag_run_id: str | None) -> list[AskedTask]:
-    """So many of them (`MOST`), the newest first: of all DAGs, or of one, or of one DAG run."""
-    with create_session() as session:
-        rows = _query(session, dag_id, dag_run_id).limit(MOST).all()
+    """So many of them (`MOST`), the newest first: of all DAGs, or of one, or of one DAG run.
+
+    :raises QueryTooSlow: Airflow's database, where it is PostgreSQL, takes longer than an answer may.
+    """
+    with _limited_session() as session:
+        found = [one for query in _queries(session, dag_id, dag_run_id) for one in query.limit(MOST)]
+        rows = sorted(found, key=lambda one: (-one.id, one.task_id, one.map_index))[:MOST]
         stages = _stages(session, [one.run_id for one in rows])
     return [
         AskedTask(
@@ -57,17 +67,35 @@ def asked_tasks(dag_id: str | None, dag_run_id: str | None) -> list[AskedTask]:
     ]  # fmt: skip
 
 
-def _query(session: Any, dag_id: str | None, dag_run_id: str | None) -> Any:
+@contextmanager
+def _limited_session() -> Iterator[Any]:
+    """Of Airflow's database, which the scheduler works with: no statement takes longer there than an answer may."""
+    seconds = settings.web_seconds()
+    try:
+        with create_session() as session:
+            if session.get_bind().dialect.name == "postgresql":
+                session.execute(sa.text(f"SET LOCAL statement_timeout = {max(1, round(seconds * 1000))}"))
+            yield session
+    except OperationalError as problem:
+        if sqlstate(problem) != "57014":
+            raise
+        told = f"Airflow's database took longer than {seconds:g} s (AIRFLOW_LINEAGE_WEB_SECONDS) to tell which tasks derive"
+        raise QueryTooSlow(told) from problem
+
+
+def _queries(session: Any, dag_id: str | None, dag_run_id: str | None) -> Iterator[Any]:
+    """Of those that wait or run, and of those that failed. Each begins with what Airflow has an index of: the DAG runs that go on, which
+    are few however many have been, and the tasks that failed."""
     ti, run = TaskInstance, DagRun
     going = [state for state in _STATES if state not in (None, "failed")]
+    # (Airflow has an index for each of the two states, which a list of both would not use.)
+    goes_on = ((run.state == "queued") | (run.state == "running")) & (ti.state.is_(None) | ti.state.in_(going))
     recently = (ti.state == "failed") & (ti.end_date > datetime.now(UTC) - _FAILED_SINCE)
-    goes_on = run.state.in_(("queued", "running")) & (ti.state.is_(None) | ti.state.in_(going))
-    columns = (ti.dag_id, ti.run_id, ti.task_id, ti.map_index, ti.state, ti.operator, ti.start_date, run.run_after, run.conf)
-    query = session.query(*columns).join(run, (run.dag_id == ti.dag_id) & (run.run_id == ti.run_id))
-    query = query.filter(ti.operator.in_(OPERATORS), goes_on | recently).order_by(run.id.desc(), ti.task_id, ti.map_index)
-    for column, wanted in ((ti.dag_id, dag_id), (ti.run_id, dag_run_id)):
-        query = query if wanted is None else query.filter(column == wanted)
-    return query
+    columns = (run.id, ti.dag_id, ti.run_id, ti.task_id, ti.map_index, ti.state, ti.operator, ti.start_date, run.run_after, run.conf)
+    for wanted in (goes_on, recently):
+        query = session.query(*columns).join(run, (run.dag_id == ti.dag_id) & (run.run_id == ti.run_id))
+        query = query.filter(ti.operator.in_(OPERATORS), wanted).order_by(run.id.desc(), ti.task_id, ti.map_index)
+        yield query.filter(*(column == given for column, given in ((ti.dag_id, dag_id), (ti.run_id, dag_run_id)) if given is not None))
 
 
 def _stages(session: Any, dag_runs: Sequence[str]) -> dict[_Key, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
 from typing import Annotated, Any, Literal, NoReturn, TypeVar
 
@@ -70,6 +70,7 @@ class Question:
         self._request = request
         self.rights = Rights(user)
         self._named: list[str] = []
+        self._store: Store | None = None
         self.ends = time.monotonic() + settings.web_seconds()
 
     def lineage(self, seconds: float | None = None) -> AskedLineage:
@@ -77,7 +78,9 @@ class Question:
 
         :raises StoreUnavailable, StoreError: the store cannot be opened.
         """
-        return AskedLineage(opened_store(), self.rights, seconds)
+        # Once for a question: Airflow's secrets backends are asked for the connection each time, and may be far away.
+        self._store = self._store or opened_store()
+        return AskedLineage(self._store, self.rights, seconds)
 
     def head(self, run_id: str) -> RunHead:
         """A run at a glance, by its whole id.
@@ -90,6 +93,12 @@ class Question:
         except RunNotFound:  # its message may name other people's runs, whose ids begin like that
             found = None
         return found if found is not None and self.rights.may_see(found) else self._refuse(run_id)
+
+    def heads(self, run_ids: Collection[str]) -> Mapping[str, RunHead]:
+        """Those of some runs that there are, and that are for this person, by their whole ids."""
+        lineage = self.lineage()
+        found: Mapping[str, RunHead] = lineage.lasting(lambda: lineage.store.heads(run_ids))
+        return {run_id: one for run_id, one in found.items() if self.rights.may_see(one)}
 
     def _refuse(self, run_id: str) -> NoReturn:
         raise RunNotFound(f"there is no run {shown(run_id)} here that you may see; the whole id is needed")

@@ -37,12 +37,24 @@ def explain_lines(run_id: str, where: str | None, positions: Sequence[int]) -> L
 
 
 def letters_lines(explain: Lines, udf: str | None) -> Lines:
-    """`Explanation.letters` of what these lines ask; the command makes letters of stored answers alone.
+    """`Explanation.letters` of what these lines ask.
 
     >>> letters_lines(explain_lines("01a", "n = 1", ()), "judge").python
     'lineage.get_run("01a").explain("n = 1").letters("judge")'
     """
-    return Lines(f"{explain.python}.letters({'' if udf is None else _quoted(udf)})", None)
+    python = f"{explain.python}.letters({'' if udf is None else _quoted(udf)})"
+    return Lines(python, f"{explain.command} --letters{'' if udf is None else f' --udf {shlex.quote(udf)}'}")
+
+
+def kept_letters_lines(derivation_id: str, udf: str | None) -> Lines:
+    """`Explanation.letters` of a stored answer.
+
+    >>> kept_letters_lines("01b", None).command
+    'airflow-lineage letters 01b'
+    """
+    made = letters_lines(kept_lines(derivation_id), udf)
+    command = f"airflow-lineage letters {derivation_id}{'' if udf is None else f' --udf {shlex.quote(udf)}'}"
+    return Lines(made.python, command)
 
 
 def rows_lines(run_id: str, where: str | None = None, sort: Sequence[tuple[str, bool]] = ()) -> Lines:

@@ -40,8 +40,9 @@ def opened_store() -> Store:
 
 def _open(url: str | None, attempt: Future[Store]) -> None:
     try:
-        # (Nobody's answer waits for longer than it may for somebody else's lock.)
-        attempt.set_result(Store.open(None if url is None else with_lock_timeout(normalise(url), settings.web_seconds())))
+        # (Nobody's answer waits for longer than it may for somebody else's lock; and who asks drops no runs, and fails none.)
+        limited = None if url is None else with_lock_timeout(normalise(url), settings.web_seconds())
+        attempt.set_result(Store.open(limited, tidies=False))
     except BaseException as problem:
         with _lock:  # the next who asks tries again
             if _attempts.get(url) is attempt:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sysconfig
+from collections.abc import Mapping
 from contextlib import nullcontext
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -14,6 +15,7 @@ from unittest.mock import Mock
 import pytest
 
 from airflow_lineage_provider import CaptureTable, called
+from airflow_lineage_provider.called import Called
 from airflow_lineage_provider.errors import EnvironmentProblem, InvalidOption
 from airflow_lineage_provider.operators.deployment import Deployment
 from airflow_lineage_provider.operators.lineage_spark_submit import LineageSparkSubmitOperator
@@ -254,15 +256,40 @@ def test_in_cluster_mode_what_the_driver_needs_is_sent_and_its_runs_come_back(
 
 
 def test_a_try_that_finds_an_earlier_ones_application_finds_that_ones_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So it does when that fails. What it submits itself, or fails to submit, is its own, whatever was kept."""
+
     class Kept(dict[str, Any]):
         set = dict.__setitem__
 
+    def try_of(made: Any, number: int) -> int:
+        """Of which runs the lineage of a task that failed is asked for."""
+        asked: list[Mapping[str, Any]] = []
+
+        def runs_of(_store: None, of_try: Mapping[str, Any], _on_store_failure: str) -> Called:
+            asked.append(of_try)
+            return Called(written=())
+
+        monkeypatch.setattr("airflow_lineage_provider.operators.task_runs.runs_of", runs_of)
+        made._store_of_runs = (None,)
+        assert made.get_openlineage_facets_on_failure(context(number)["ti"]) is None
+        return int(asked[0]["try_number"])
+
+    def refused(*_: Any) -> str:
+        raise RuntimeError("no cluster")
+
+    own = "airflow.providers.apache.spark.operators.spark_submit.SparkSubmitOperator"
     kept = Kept()
-    monkeypatch.setattr("airflow.providers.apache.spark.operators.spark_submit.SparkSubmitOperator.submit_job", lambda *_: "application_1")
-    made = operator(application="judge.py")
-    assert made.submit_job(context(2, task_state_store=kept)) == "application_1"
-    made._is_here = False
-    assert made._submitting_try(context(3, task_state_store=kept)) == 2
-    assert made._submitting_try(context(3)) == 3
-    made._is_here = True
-    assert made._submitting_try(context(3, task_state_store=kept)) == 3
+    monkeypatch.setattr(f"{own}.submit_job", lambda *_: "application_1")
+    monkeypatch.setattr(f"{own}.poll_until_complete", lambda *_: None)
+    first, polling, done, failing = (operator(application="judge.py") for _ in range(4))
+    assert first.submit_job(context(2, task_state_store=kept)) == "application_1"
+    first.poll_until_complete("application_1", context(2, task_state_store=kept))
+    polling.poll_until_complete("application_1", context(3, task_state_store=kept))
+    done.get_job_result("application_1", context(4, task_state_store=kept))
+    assert [try_of(one, number) for one, number in ((first, 2), (polling, 3), (done, 4))] == [2, 2, 2]
+    monkeypatch.setattr(f"{own}.submit_job", refused)
+    with pytest.raises(RuntimeError, match="no cluster"):
+        failing.submit_job(context(5, task_state_store=kept))
+    unkept = operator(application="judge.py")
+    unkept.poll_until_complete("application_1", context(6))
+    assert [try_of(failing, 5), try_of(unkept, 6)] == [5, 6]

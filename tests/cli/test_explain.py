@@ -72,6 +72,19 @@ def test_a_target_of_rows(calls: list[tuple[Any, ...]], capfd: pytest.CaptureFix
     assert "not a list of rows" in capfd.readouterr().err
 
 
+def test_letters_in_place_of_the_answer(calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "latest", "true", "--letters", "--udf", "credit_exam", "--json"]) == 2
+    assert "udf='credit_exam' decided nothing in this answer" in capfd.readouterr().err
+    for wrong, told in (
+        (["--udf", "credit_exam"], "with --letters"),
+        (["--letters", "--cells"], "give one of them"),
+        (["--letters", "--stream", "why"], "--letters is of one as a whole"),
+    ):
+        assert main(["explain", "latest", "true", *wrong]) == 2
+        assert told in capfd.readouterr().err
+    assert not Path("why").exists()
+
+
 def test_a_stream_is_written_into_a_folder(calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "latest", "true", "--max-rows", "5", "--stream", "why", "--hide", "name"]) == 0
     options = {"at": None, "max_rows": 5, "difference": "control", "subqueries": "partners", "across": True}

@@ -54,6 +54,10 @@ def test_the_same_letter_whenever_it_is_asked_for(
     assert main(["letters", answer.id, "--json"]) == 0
     found = json.loads(capfd.readouterr().out)
     assert [one["digest"] for one in found["letters"]] == [one.digest for one in letters]
+    (own,) = (one for one in letters if one.value == "no" and one.sources["clients"][0]["client"] == 3)
+    assert main(["explain", run.id, "client = 3", "--no-save", "--letters", "--udf", "granted_by_letters", "--json"]) == 0
+    (told,) = json.loads(capfd.readouterr().out)["letters"]
+    assert (told["digest"], told["reasons"][0]["text"]) == (own.digest, "Your debts are high.")
     page = tmp_path / "letters.html"
     assert main(["letters", answer.id, "--favourable", "no", "--text", "income=Too much.", "--html", str(page)]) == 0
     assert "decision 1: yes" in capfd.readouterr().out

@@ -10,6 +10,7 @@ import pytest
 
 from airflow_lineage_provider.errors import RunNotComplete, RunNotFound, StoreError
 from airflow_lineage_provider.plan.guarantees import Guarantee
+from airflow_lineage_provider.records.derivation_sets import ChunkPlace, DerivationSetRecord
 from airflow_lineage_provider.store import DerivationRecord, DerivationTable, Store, derivations
 from tests.store.conftest import known
 from tests.store.strategies import TYPES, build, same
@@ -71,6 +72,32 @@ def test_derivations_need_a_complete_run(store: Store, begin: Callable[[], str])
         store.save_derivation(DerivationRecord(run_id="x", target="t"))
     with pytest.raises(StoreError, match="no derivation 'x'"):
         store.derivation("x")
+
+
+def test_the_chunk_that_was_stored_last(store: Store, run: str, begin: Callable[[], str]) -> None:
+    """Of a run and a DAG run, whichever task and try of it stored the chunk; other DAG runs' names may contain this one's."""
+    other = begin()
+    store.publish_run(other)
+
+    def stored(run_id: str, dag_run: str, chunk: int | None, **airflow: object) -> None:
+        place = None
+        if chunk is not None:
+            asked = DerivationSetRecord(
+                question=f"{run_id} {dag_run} {chunk}", run_id=run_id, occasion=dag_run, target="t", rows=90, chunk_rows=10
+            )
+            place = ChunkPlace(store.begin_derivation_set(asked).id, chunk, 9)
+        store.save_derivation(DerivationRecord(run_id=run_id, target="t", airflow={"run_id": dag_run, **airflow}, place=place))
+
+    stored(run, 'manual "1"', 0, try_number=2)
+    stored(run, 'manual "1"', 3, try_number=1)
+    stored(run, 'manual "1"', None)
+    stored(run, 'manual "1"1', 5)
+    stored(run, "manual 2", None)
+    stored(other, 'manual "1"', 7)
+    asked = [(run, 'manual "1"'), (run, "manual 2"), (other, 'manual "1"'), (other, "manual 2"), ("no\x00run", "manual 2")]
+    found = store.last_chunks(asked)
+    assert {key: one.chunk for key, one in found.items()} == {(run, 'manual "1"'): 3, (other, 'manual "1"'): 7}
+    assert store.last_chunks([]) == {}
 
 
 def test_reasons_are_kept_once(store: Store, run: str) -> None:

@@ -59,6 +59,9 @@ def test_the_next_opening_cleans_up_after_a_killed_driver(own_url: str) -> None:
     os.kill(driver.pid, signal.SIGKILL)
     driver.communicate()
     _until(lambda: not sql(own_url, f"SELECT 1 FROM pg_stat_activity WHERE application_name LIKE 'lineage-run:{run}%'"))
+    with Store.open(own_url, tidies=False) as store:
+        assert store.run(run).status == "running", "who only asks changes nothing"
+        assert tables(own_url, table) == 1
     with Store.open(own_url) as store:
         record = store.run(run)
         assert (record.status, record.error) == ("failed", lifecycle.DEAD)
@@ -177,6 +180,8 @@ def test_old_runs_retire(own_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     Store.open(own_url).close()
     assert tables(own_url, table) == 1, "nothing is dropped unless it is asked for"
     monkeypatch.setenv("AIRFLOW_LINEAGE_RETENTION_DAYS", "30")
+    Store.open(own_url, tidies=False).close()
+    assert tables(own_url, table) == 1, "nor by who only asks"
     Store.open(own_url).close()
     statuses = {row[0]: row[1] for row in sql(own_url, "SELECT id, status FROM lineage.runs")}
     assert [statuses[run] for run in (old, failed, young)] == ["dropped", "dropped", "complete"]

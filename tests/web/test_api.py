@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -147,8 +148,10 @@ def test_letters_about_decisions(client: Client, runs: dict[str, str], store: St
     expected = Lineage(store=store).get_run(runs["judged"]).explain(asked["where"], save=False).letters()
     assert answer["page"] == expected.to_html()
     assert "your amount" in answer["page"]
-    assert (answer["document"], answer["tables"]) == (None, ["target", "source.client", "source.loan", "reasons.credit_exam"])
+    assert answer["document"] == json.loads(json.dumps(expected.to_dict()))
+    assert answer["tables"] == ["target", "source.client", "source.loan", "reasons.credit_exam"]
     assert answer["ask"]["python"] == f'lineage.get_run("{runs["judged"]}").explain("client_id = 49").letters("credit_exam")'
+    assert answer["ask"]["command"] == f"airflow-lineage explain {runs['judged']} 'client_id = 49' --letters --udf credit_exam"
     refused = explain(client(), runs["judged"], **asked, form="letters", udf="another")
     assert (refused.status_code, refused.json()["error"]["name"]) == (422, "InvalidOption")
 
@@ -156,7 +159,10 @@ def test_letters_about_decisions(client: Client, runs: dict[str, str], store: St
 def test_letters_about_the_decisions_of_a_stored_answer(client: Client, derived: DagResult, store: Store) -> None:
     stored = derived.result("derive")["derivation_id"]
     answer = client().get(f"{API}/derivations/{stored}", params={"form": "letters", "udf": "credit_exam"}).json()
-    assert answer["page"] == Lineage(store=store).derivation(stored).letters().to_html()
+    expected = Lineage(store=store).derivation(stored).letters()
+    assert answer["page"] == expected.to_html()
+    assert answer["document"] == json.loads(json.dumps(expected.to_dict()))
+    assert answer["ask"]["command"] == f"airflow-lineage letters {stored} --udf credit_exam"
 
 
 def test_where_spark_is_needed_the_answer_says_how_to_ask(client: Client, runs: dict[str, str]) -> None:

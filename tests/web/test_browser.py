@@ -164,6 +164,25 @@ def test_a_dags_pipelines(opened: Callable[..., Any], width: int, scheme: str) -
 
 
 @SIZES
+def test_the_last_try_of_a_task_instance(opened: Callable[..., Any], width: int, scheme: str) -> None:
+    """It is shown at once, and the tries before it, which failed, are listed below it."""
+
+    def with_a_try_that_failed(route: Any) -> None:
+        answer = route.fetch()
+        found = answer.json()
+        failed = {"id": "0" * 32, "status": "failed", "error": "out of memory", "try_number": found["runs"][0]["try_number"] - 1}
+        route.fulfill(response=answer, json={**found, "runs": [*found["runs"], {**found["runs"][0], **failed}]})
+
+    page = opened("lineage/tab", width=width, scheme=scheme)
+    page.route("**/api/v1/runs?*task_id=*", with_a_try_that_failed)
+    page.goto(page.url.replace("lineage/tab", TASK))
+    page.get_by_text("Rows 1 to 50 of 120 rows.").wait_for()
+    earlier = page.get_by_role("table", name="Earlier tries, newest first")
+    assert "out of memory" in earlier.inner_text()
+    look(page, f"tries-{width}")
+
+
+@SIZES
 def test_why_a_row_is_as_it_is(opened: Callable[..., Any], width: int, scheme: str) -> None:
     page = opened(TASK, width=width, scheme=scheme)
     page.get_by_text("Rows 1 to 50 of 120 rows.").wait_for()
@@ -202,6 +221,10 @@ def test_letters_of_reasons(opened: Callable[..., Any], runs: dict[str, str], wi
     with page.expect_download() as saved:
         page.get_by_role("button", name="Save page").click()
     assert saved.value.suggested_filename.startswith("letters-")
+    with page.expect_download() as saved:
+        page.get_by_role("region", name="Letters of reasons").get_by_role("button", name="Save JSON").click()
+    assert json.loads(saved.value.path().read_text())["document"] == "airflow_lineage.letters"
+    assert page.get_by_text("--letters --udf credit_exam").is_visible()
     page.get_by_role("link", name="Why?", exact=True).first.click()
     page.get_by_role("heading", name="Why?").wait_for()
 

@@ -14,6 +14,7 @@ import pytest
 from airflow_lineage_provider.errors import StoreUnavailable
 from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.web import opened
+from airflow_lineage_provider.web.asking import Question
 from airflow_lineage_provider.web.opened import opened_store
 from tests.store.conftest import sql
 
@@ -27,7 +28,7 @@ def test_who_waits_for_a_store_that_is_away_waits_for_one_attempt(monkeypatch: p
     attempts: list[float] = []
     begun, end = threading.Event(), threading.Event()
 
-    def away(_url: str | None) -> Store:
+    def away(_url: str | None, **_: bool) -> Store:
         attempts.append(time.monotonic())
         begun.set()
         end.wait(30)
@@ -51,6 +52,24 @@ def test_who_waits_for_a_store_that_is_away_waits_for_one_attempt(monkeypatch: p
     assert len(attempts) == 1
     asked(0)  # the next who asks tries again
     assert len(attempts) == 2
+
+
+def test_a_question_asks_for_the_connection_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Airflow's secrets backends may be far away."""
+    asked = []
+
+    def backend(conn_id: str) -> str:
+        asked.append(conn_id)
+        return store.url
+
+    monkeypatch.setenv("AIRFLOW_LINEAGE_WEB_CONN_ID", "far_away")
+    monkeypatch.setattr(opened, "_of_connection", backend)
+    question = Question(None)
+    assert question.lineage().store is question.lineage(2.0).store
+    assert question.heads(["no run"]) == {}
+    assert asked == ["far_away"]
+    Question(None).lineage()
+    assert len(asked) == 2
 
 
 def sessions(store: Store) -> set[object]:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from sqlalchemy.exc import OperationalError
 
 from airflow_lineage_provider.operators.stages import Stages
+from airflow_lineage_provider.store import Store, embedded
 from airflow_lineage_provider.words import STAGE
 from tests.airflow.conftest import DagResult
+from tests.statements import noted
 
 API = "/lineage/api/v1"
 DAG_RUNS = "/api/v2/dags/lineage_derivation/dagRuns"
@@ -80,6 +84,33 @@ def test_what_waits_runs_and_failed_is_told(client: Client, runs: dict[str, str]
     assert (one["stage"], one["since"]) == ("following the rows through segment 1", "2026-01-02T00:00:00+00:00")
     assert [each["dag_run_id"] for each in told(client(), dag_run_id=running)] == [running]
     assert told(client(), dag_id="loan_examination") == []
+
+
+def test_the_store_is_asked_as_often_about_many_as_about_one(
+    client: Client, runs: dict[str, str], asked: Callable[..., str], lineage_home: Path, store: Store
+) -> None:
+    taken = []
+    for names in (["judged"], ["again", "reported", "judged"]):
+        for name in names:
+            becomes(asked(lineage_run_id=runs[name], target="client_id = 7"), state="running", start_date=datetime(2026, 1, 2, tzinfo=UTC))
+        told(client())
+        with noted(embedded.ensure_running(lineage_home), store.url) as statements:
+            told(client())
+        taken.append(len(statements.statements))
+    assert taken[0] == taken[1], taken
+
+
+def test_that_airflows_database_is_slow_is_told(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Slow(Exception):
+        pgcode = "57014"
+
+    def slow(*_: object) -> None:
+        raise OperationalError("SELECT", {}, Slow("canceling statement due to statement timeout"))
+
+    monkeypatch.setattr("airflow_lineage_provider.web.asked_tasks._queries", slow)
+    answer = client().get(f"{API}/questions")
+    assert (answer.status_code, answer.json()["error"]["name"]) == (504, "QueryTooSlow")
+    assert "Airflow's database" in answer.json()["error"]["message"]
 
 
 def test_how_far_a_question_in_chunks_is(client: Client, runs: dict[str, str], derived_in_chunks: DagResult) -> None:

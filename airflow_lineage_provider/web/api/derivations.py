@@ -25,6 +25,7 @@ from airflow_lineage_provider.errors import (
 from airflow_lineage_provider.reasons.discretion import Discretion
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.recording import redaction_of
+from airflow_lineage_provider.records.derivation_sets import ChunkPlace
 from airflow_lineage_provider.render.answer_files import table_names
 from airflow_lineage_provider.render.document import guarantee_dict, table_dict
 from airflow_lineage_provider.render.withheld import lineage_rows_shown, why_not_shown
@@ -47,7 +48,7 @@ from airflow_lineage_provider.web.api.models import (
 )
 from airflow_lineage_provider.web.asking import Asked, AskedLineage, Question
 from airflow_lineage_provider.web.foreign import runs_behind
-from airflow_lineage_provider.web.lines import kept_lines
+from airflow_lineage_provider.web.lines import kept_letters_lines, kept_lines
 from airflow_lineage_provider.web.problems import Refused
 
 router = APIRouter(tags=["derivations"])
@@ -89,7 +90,7 @@ def told_of(one: DerivationRecord, run: Callable[[], Run]) -> DerivationAnswer:
     dag_run = (one.airflow or {}).get("run_id")
     return DerivationAnswer(
         id=one.id, run_id=one.run_id, question=one.question, asked=asked, created=created, seconds=one.seconds, counts=dict(one.counts),
-        dag_run_id=dag_run if isinstance(dag_run, str) else None, chunk=chunk_of(one),
+        dag_run_id=dag_run if isinstance(dag_run, str) else None, chunk=chunk_of(one.place),
     )  # fmt: skip
 
 
@@ -106,9 +107,9 @@ def target_shown(target: str, run: Callable[[], Run]) -> str:
         return ""
 
 
-def chunk_of(one: DerivationRecord) -> ChunkAnswer | None:
-    """Which chunk it is of a question that has several."""
-    return None if one.place is None else ChunkAnswer(number=one.place.chunk + 1, of=one.place.chunks, set_id=one.place.set_id)
+def chunk_of(place: ChunkPlace | None) -> ChunkAnswer | None:
+    """Which chunk an answer is of a question that has several."""
+    return None if place is None else ChunkAnswer(number=place.chunk + 1, of=place.chunks, set_id=place.set_id)
 
 
 def answer_for(question: Question, derivation_id: str) -> Answer:
@@ -173,10 +174,10 @@ def stored_answer(found: Answer, form: ExplanationForm, udf: str | None) -> Expl
 
     :raises InvalidOption: letters are asked for, and there are none.
     """
-    lines = kept_lines(found.id)
+    lines = kept_letters_lines(found.id, udf) if form == "letters" else kept_lines(found.id)
     ask = LinesAnswer(python=lines.python, command=lines.command)
     if isinstance(found, Explanation):
-        return explanation_answer(found, form, None, udf).model_copy(update={"ask": None if form == "letters" else ask})
+        return explanation_answer(found, form, None, udf).model_copy(update={"ask": ask})
     if form == "letters":
         raise InvalidOption("letters are about the decisions in an explanation, and this answers another question")
     made = found.to_html() if form == "page" else found.to_dict()

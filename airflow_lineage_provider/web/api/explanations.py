@@ -68,14 +68,14 @@ def explanation_answer(found: Explanation, form: ExplanationForm, lines: Lines |
     :raises InvalidOption: letters are asked for, and there are none of this UDF's decisions.
     """
     told = shown(found)
-    page = None
-    if form == "page":
-        page = found.to_html()
-    elif form == "letters":
-        page, lines = found.letters(udf).to_html(), None if lines is None else letters_lines(lines, udf)
+    page = found.to_html() if form == "page" else None
+    document = found.to_dict() if form == "json" else None
+    if form == "letters":
+        letters = found.letters(udf)
+        page, document, lines = letters.to_html(), letters.to_dict(), None if lines is None else letters_lines(lines, udf)
     return ExplanationAnswer(
         asked=told.asked,
-        document=found.to_dict() if form == "json" else None,
+        document=document,
         page=page,
         tables=table_names(found),
         letters=[name for name, one in told.reasons.items() if one.names.outcome.favourable],

@@ -215,8 +215,9 @@ class ForwardAsked(SourceRowsAsked):
 
 class ExplanationAnswer(BaseModel):
     """An explanation as `Explanation.to_dict` gives it, or a stored answer to another ``question``, as its `to_dict` does; or, where a page
-    was asked for, the page. ``tables`` are to be had as files, ``letters`` about the decisions of these UDFs, whose authors have said what
-    is favourable. ``rows_in_files``: files have so many rows of each table, where one has more; null where they have all."""
+    was asked for, the page; of letters both. ``tables`` are to be had as files, ``letters`` about the decisions of these UDFs, whose
+    authors have said what is favourable. ``rows_in_files``: files have so many rows of each table, where one has more; null where they
+    have all."""
 
     asked: str
     question: QuestionKind = "explain"

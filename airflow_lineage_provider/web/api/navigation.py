@@ -13,18 +13,22 @@ from fastapi import APIRouter, Query
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.errors import LineageError, StoreUnavailable
 from airflow_lineage_provider.reasons.discretion import Discretion
+from airflow_lineage_provider.recording import discretion_of
 from airflow_lineage_provider.records.run import RunHead, RunOrigin
 from airflow_lineage_provider.store.derivation_list import AnswersWanted
 from airflow_lineage_provider.store.run_list import RunsWanted
 from airflow_lineage_provider.web.api.derivations import told_of
 from airflow_lineage_provider.web.api.models import FoundAnswer, HitAnswer, SearchAsked, StoreAnswer, StoredAnswersFound, WithRun
 from airflow_lineage_provider.web.asking import Asked, AskedLineage, Question
-from airflow_lineage_provider.web.found_tables import Hit, hits, newest_of_each
+from airflow_lineage_provider.web.found_tables import Hit, TableNames, hits, names_of, newest_of_each
 
 router = APIRouter(tags=["navigation"])
 MOST_PIPELINES = 200
 MOST_HITS = 100
 _RUNS_LOOKED_AT = 2_000
+_MOST_KNOWN = 2_000
+_names: dict[str, tuple[TableNames, ...]] = {}
+"""Of runs that were looked at: each search looks at the newest of all pipelines, and to read their records is most of what it takes."""
 
 Search = Annotated[str, Query(min_length=2, max_length=200)]
 
@@ -105,9 +109,17 @@ def _is_newest(lineage: AskedLineage, run: RunOrigin) -> bool:
 
 def _hits(lineage: AskedLineage, run: RunOrigin, search: str) -> list[Hit]:
     """None where the run's record cannot be read, or was dropped meanwhile."""
+    known = _names.get(run.id)
     try:
+        if known is not None and not Discretion.of():
+            return list(islice(hits(run, known, Discretion(), search), MOST_HITS + 1))
         found = lineage.get_run(run.id, whole=True)
-        return list(islice(hits(found.record, found.plan, search), MOST_HITS + 1)) if found.record.status == "complete" else []
+        if found.record.status != "complete":
+            return []
+        if len(_names) >= _MOST_KNOWN:
+            _names.clear()
+        tables = _names[run.id] = names_of(found.record, found.plan)
+        return list(islice(hits(run, tables, discretion_of(found.plan), search), MOST_HITS + 1))
     except StoreUnavailable:
         raise
     except LineageError:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from functools import cache, partial
 from typing import Annotated, get_args
 
 from fastapi import APIRouter, Query
 
-from airflow_lineage_provider.errors import RunNotFound
 from airflow_lineage_provider.records.run import RunHead
 from airflow_lineage_provider.render.withheld import text_shown
 from airflow_lineage_provider.web.api.derivations import chunk_of, target_shown
-from airflow_lineage_provider.web.api.models import ChunkAnswer, QuestionAnswer, QuestionsAnswer
+from airflow_lineage_provider.web.api.models import QuestionAnswer, QuestionsAnswer
 from airflow_lineage_provider.web.asked_tasks import MOST, AskedTask, asked_tasks
 from airflow_lineage_provider.web.asking import Asked, AskedLineage, Question
 from airflow_lineage_provider.words import QuestionKind
@@ -27,27 +28,40 @@ async def questions(question: Asked, dag_id: Text = None, dag_run_id: Text = Non
 
 
 def _listed(question: Question, dag_id: str | None, dag_run_id: str | None) -> QuestionsAnswer:
-    found, lineage = asked_tasks(dag_id, dag_run_id), question.lineage()
-    told = [_told(question, lineage, one) for one in found if question.rights.may_see_tasks(one.dag_id)]
-    return QuestionsAnswer(questions=[one for one in told if one is not None], more=len(found) == MOST)
+    found = asked_tasks(dag_id, dag_run_id)
+    mine = [one for one in found if question.rights.may_see_tasks(one.dag_id)]
+    runs = _runs(question, mine)
+    told = [one for one in mine if one.conf is None or _about(one) in runs]
+    return QuestionsAnswer(questions=_told(question.lineage(), told, runs), more=len(found) == MOST)
 
 
-def _told(question: Question, lineage: AskedLineage, one: AskedTask) -> QuestionAnswer | None:
-    """None where its run is not for this person, or is not there."""
-    bare = QuestionAnswer(
-        dag_id=one.dag_id, dag_run_id=one.dag_run_id, task_id=one.task_id, map_index=one.map_index, state=one.state,
-        since=one.since.isoformat(timespec="seconds") if one.since else "", stage=text_shown(one.stage) if one.stage else None,
-    )  # fmt: skip
-    if one.conf is None:
-        return bare
-    try:
-        run = question.head(str(one.conf.get("lineage_run_id")))
-    except RunNotFound:
-        return None
-    kind = one.conf.get("question", "explain")
-    asked = target_shown(_target(one), lambda: lineage.get_run(run.id, whole=True))
-    of_run = {"run_id": run.id, "pipeline": run.pipeline, "chunk": _chunk(lineage, run, one)}
-    return bare.model_copy(update={"question": kind if kind in get_args(QuestionKind) else None, "asked": asked, **of_run})
+def _runs(question: Question, tasks: Iterable[AskedTask]) -> Mapping[str, RunHead]:
+    asked = {_about(one) for one in tasks if one.conf is not None}
+    return question.heads(asked) if asked else {}
+
+
+def _about(one: AskedTask) -> str:
+    """The id of the run that is asked about."""
+    return str((one.conf or {}).get("lineage_run_id"))
+
+
+def _told(lineage: AskedLineage, tasks: Iterable[AskedTask], runs: Mapping[str, RunHead]) -> list[QuestionAnswer]:
+    begun = {(_about(one), one.dag_run_id) for one in tasks if one.conf is not None and one.state != "waiting"}
+    chunks = lineage.lasting(lambda: lineage.store.last_chunks(begun)) if begun else {}
+    read = cache(partial(lineage.get_run, whole=True))
+    made = []
+    for one in tasks:
+        bare = QuestionAnswer(
+            dag_id=one.dag_id, dag_run_id=one.dag_run_id, task_id=one.task_id, map_index=one.map_index, state=one.state,
+            since=one.since.isoformat(timespec="seconds") if one.since else "", stage=text_shown(one.stage) if one.stage else None,
+        )  # fmt: skip
+        if one.conf is not None:
+            run, kind = runs[_about(one)], one.conf.get("question", "explain")
+            bare.run_id, bare.pipeline, bare.question = run.id, run.pipeline, kind if kind in get_args(QuestionKind) else None
+            bare.asked = target_shown(_target(one), partial(read, run.id))
+            bare.chunk = chunk_of(chunks.get((run.id, one.dag_run_id)))
+        made.append(bare)
+    return made
 
 
 def _target(one: AskedTask) -> str:
@@ -57,11 +71,3 @@ def _target(one: AskedTask) -> str:
         return f"row {place['row'] + 1:,} of {conf.get('table')}"
     rows = str(conf["target"]) if conf.get("target") else f"rows {conf.get('at')}"
     return f"{rows} of {conf['table']}" if conf.get("table") else rows
-
-
-def _chunk(lineage: AskedLineage, run: RunHead, one: AskedTask) -> ChunkAnswer | None:
-    """The chunk that was stored last, of a question that is answered in chunks."""
-    if one.state == "waiting":
-        return None
-    stored = lineage.lasting(lambda: lineage.store.derivations(run.id))
-    return next((chunk_of(each) for each in stored if (each.airflow or {}).get("run_id") == one.dag_run_id), None)

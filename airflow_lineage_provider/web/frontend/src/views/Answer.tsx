@@ -7,7 +7,7 @@ import { Lines } from "../Lines";
 import { Trouble, Waiting } from "../Trouble";
 import type { Explanation, ExplanationForm, FileForm } from "../api";
 import { hashOf, permalink, type View } from "../place";
-import { save } from "../save";
+import { save, saveJson } from "../save";
 import { currentTheme, type Theme } from "../theme";
 import { count, QUESTIONS } from "../words";
 
@@ -39,6 +39,11 @@ export function Answer({ name, queryKey, ask, file, close, link, children }: Pro
         <h2 ref={heading} tabIndex={-1}>
           {title}
         </h2>
+        {udf && found.data?.document != null && (
+          <button type="button" onClick={() => saveJson(`letters-${name}`, found.data?.document)}>
+            Save JSON
+          </button>
+        )}
         {page && (
           <button type="button" onClick={() => save(udf ? `letters-${name}.html` : `${name}.html`, new Blob([page], { type: "text/html" }))}>
             Save page

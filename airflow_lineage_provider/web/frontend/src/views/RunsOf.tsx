@@ -8,14 +8,20 @@ import { PictureView } from "./PictureView";
 import { Questions } from "./Questions";
 import { RunView } from "./RunView";
 
-/** The runs of a DAG, DAG run, task or task instance. A task instance that ran one pipeline is shown at once. */
+/** The runs of a DAG, DAG run, task or task instance. The run of a task instance that ran one pipeline is shown at once: that of its last try. */
 export function RunsOf({ place }: { place: Context }) {
   const found = useRuns({ dag_id: place.dagId, dag_run_id: place.dagRunId, task_id: place.taskId, map_index: place.mapIndex });
   const view = useView();
-  const only = found.runs[0];
+  const only = place.taskId && place.dagRunId ? lastTry(found.runs) : undefined;
   const ofDagRun = place.dagRunId !== undefined && place.taskId === undefined;
   const drawn = ofDagRun && (view["part"] ?? "picture") === "picture";
-  if (place.taskId && place.dagRunId && found.runs.length === 1 && only) return <RunView id={only.id} isOnly />;
+  if (only)
+    return (
+      <>
+        <RunView id={only.id} isOnly />
+        {found.runs.length > 1 && <RunTable runs={found.runs.slice(1)} caption="Earlier tries, newest first" showDag={false} />}
+      </>
+    );
   return (
     <>
       <h1>{[place.dagId, place.taskId].filter(Boolean).join(" · ")}</h1>
@@ -72,6 +78,12 @@ function Nothing({ place }: { place: Context }) {
       <code>@task.pyspark</code> takes.
     </p>
   );
+}
+
+/** The run of the newest try, where all tries ran one pipeline, once each. */
+function lastTry(runs: Run[]): Run | undefined {
+  const isPlain = runs.every((run) => run.pipeline === runs[0]?.pipeline) && new Set(runs.map((run) => run.try_number)).size === runs.length;
+  return isPlain ? runs[0] : undefined;
 }
 
 function groups(runs: Run[]): [string, Run[]][] {
