@@ -186,6 +186,7 @@ class Run(ExplanationsInChunks, LineageOfRows, CapturedLineageOfRun, SketchesOfR
         :raises RunNotComplete: the run failed, was dropped, or is still going. :raises ResultNotStored: its strategy did not store it.
         :raises InvalidTarget: the predicate does not parse, or a column is not there.
         :raises SparkRequired: only Spark can evaluate the predicate, reach the rows, or sort them.
+        :raises AnswerTooLarge: the rows are more bytes than they may be.
         """
         from airflow_lineage_provider.deriving.known_runs import KnownRuns
         from airflow_lineage_provider.deriving.result_page import result_page

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.deriving import stored_files
 from airflow_lineage_provider.deriving.rows import StoredRows, result_columns, where_stored
 from airflow_lineage_provider.deriving.target import target_expression
-from airflow_lineage_provider.errors import InvalidTarget, ResultNotStored, SparkRequired
+from airflow_lineage_provider.errors import AnswerTooLarge, InvalidTarget, ResultNotStored, SparkRequired
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.interval_columns import with_interval_types
 from airflow_lineage_provider.plan.lineage_keys import ROW, AnyNumbers
@@ -26,18 +26,23 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.plan.expressions import Expression
     from airflow_lineage_provider.store import Materialization
 
+_FEW = 50
+"""Rows that are read whatever they take: a page that people look at."""
+_GROWS = 20
 _PAGES = 1_000
 """Rows of pages that one look finds: so many from a multiple of it on, and as many again, for the page that begins before its end."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PageWanted:
-    """Which rows of a result: those that meet a predicate, by columns (name, descending), ``limit`` of them after ``offset``."""
+    """Which rows of a result: those that meet a predicate, by columns (name, descending), ``limit`` of them after ``offset``; more than
+    a few of them may have no more than ``most_bytes`` together."""
 
     where: str | None = None
     order: Sequence[tuple[str, bool]] = ()
     offset: int = 0
     limit: int = 50
+    most_bytes: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +61,7 @@ def result_page(run: AskedRun, wanted: PageWanted) -> ResultPage:
     :raises InvalidTarget: the predicate does not parse, or a column is not there.
     :raises SparkRequired: only Spark can evaluate the predicate, or reach the rows, or sort them.
     :raises QueryTooSlow: it takes longer than a query may (`AskedRun.query_seconds`).
+    :raises AnswerTooLarge: the rows are more than so many bytes.
     """
     if 0 not in run.recorded.materialized:
         raise ResultNotStored(f"run {run.record.id} did not store its result (strategy {run.record.strategy})")
@@ -76,20 +82,44 @@ def _of_table(run: AskedRun, result: Materialization, read: list[str], wanted: P
     condition = _condition(run, wanted)
     where = None if condition is None else where_stored(condition, run.recorded, result)
     order: list[str | Order] = [Order(_sortable(run, result, name), descending) for name, descending in wanted.order]
-    return run.session.read(result, read, where, [*order, ROW], wanted.limit + 1, wanted.offset)
+    few = wanted.limit <= _FEW or wanted.most_bytes is None
+    found = run.session.read(result, read if few else [ROW], where, [*order, ROW], wanted.limit + 1, wanted.offset)
+    return found if few else _numbered(wanted, found.column(0).to_numpy(), lambda numbers: run.session.rows(result, read, numbers))
 
 
 def _of_files(run: AskedRun, result: Materialization, read: list[str], wanted: PageWanted) -> pa.Table:
     import numpy as np
-    import pyarrow as pa
 
     within = TimeLimit.of(run.query_seconds)
     if wanted.where is None and not wanted.order:
         numbers: AnyNumbers = run.tables.numbers_at(result, range(wanted.offset, wanted.offset + wanted.limit + 1))
     else:
         numbers = _looked_for(run, result, wanted, within)
-    found = stored_files.rows(result, read, numbers, within)
-    return found.take(pa.array(np.argsort(np.argsort(numbers))))
+    return _numbered(wanted, np.asarray(numbers, np.int64), lambda some: stored_files.rows(result, read, some, within))
+
+
+def _numbered(wanted: PageWanted, numbers: Numbers, read: Callable[[Numbers], pa.Table]) -> pa.Table:
+    """The rows with these numbers, in this order, read some at a time, as many as are likely to be no more bytes than there may be.
+
+    :raises AnswerTooLarge: they are.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    parts: list[pa.Table] = []
+    most, held, at, some = wanted.most_bytes, 0, 0, len(numbers) if wanted.most_bytes is None else _FEW + 1
+    while at < len(numbers) or not parts:
+        chosen = numbers[at : at + some]
+        parts.append(read(chosen).take(pa.array(np.argsort(np.argsort(chosen)))))
+        held, at = held + parts[-1].nbytes, at + len(chosen)
+        if most is not None and wanted.limit > _FEW:
+            if held > most:
+                told = (
+                    f"the first {at:,} of the {len(numbers):,} rows have {held:,} bytes, and no more than {most:,} are read here together"
+                )
+                raise AnswerTooLarge(f"{told}: ask for fewer")
+            some = min(_GROWS * some, (most - held) * at // max(held, 1) + 1)
+    return pa.concat_tables(parts)
 
 
 def _looked_for(run: AskedRun, result: Materialization, wanted: PageWanted, within: TimeLimit) -> Numbers:

@@ -86,6 +86,40 @@ def test_pages_around_are_found_by_one_look(both: tuple[Run, Run], monkeypatch: 
     assert looks[3:] == [(10, 0), (10_001, 0)]
 
 
+def test_a_page_of_large_rows_is_not_read_whole(both: tuple[Run, Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    """So many bytes of it are read, and some rows more; what is less comes in parts, and is the same."""
+    from airflow_lineage_provider.deriving import result_page, stored_files
+    from airflow_lineage_provider.errors import AnswerTooLarge
+    from airflow_lineage_provider.store.session import Session
+
+    monkeypatch.setattr(result_page, "_FEW", 3)
+    monkeypatch.setattr(result_page, "_GROWS", 4)
+    read: list[int] = []
+    ways: list[tuple[Any, str]] = [(stored_files, "rows"), (Session, "rows")]
+
+    def noting(rows: Any) -> Any:
+        def noted(*given: Any, **options: Any) -> Any:
+            read.append(len(given[-1] if hasattr(given[-1], "__len__") else given[-2]))
+            return rows(*given, **options)
+
+        return noted
+
+    for owner, name in ways:
+        monkeypatch.setattr(owner, name, noting(getattr(owner, name)))
+    for run in both:
+        for where, order in ((None, []), ("n > 1", [("text", True), ("id", False)])):
+            expected = run.page(PageWanted(where=where, order=order, limit=ROWS))
+            read.clear()
+            found = run.page(PageWanted(where=where, order=order, limit=ROWS, most_bytes=expected.rows.nbytes + 10_000))
+            assert (repr(found.rows.to_pylist()), found.numbers) == (repr(expected.rows.to_pylist()), expected.numbers)
+            assert read[:2] == [4, 16]
+            read.clear()
+            with pytest.raises(AnswerTooLarge, match=r"the first \d+ of the \d+ rows have [\d,]+ bytes, and no more than 600"):
+                run.page(PageWanted(where=where, order=order, limit=ROWS, most_bytes=600))
+            assert sum(read) < ROWS // 2
+    assert both[0].page(PageWanted(limit=3, most_bytes=1)).rows.num_rows == 3, "what people look at"
+
+
 def test_a_page_reads_only_what_it_shows(both: tuple[Run, Run], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from airflow_lineage_provider.deriving import stored_files
 

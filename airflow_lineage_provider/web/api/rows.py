@@ -13,7 +13,7 @@ from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.recording import discretion_of, redaction_of
 from airflow_lineage_provider.render.askable import check_askable
 from airflow_lineage_provider.web.api.formats import FILES, Format, Wanted, as_file, columns_told, values_told
-from airflow_lineage_provider.web.api.models import LinesAnswer, RowsAnswer, RowsAsked
+from airflow_lineage_provider.web.api.models import MOST_BYTES, LinesAnswer, RowsAnswer, RowsAsked
 from airflow_lineage_provider.web.asking import Asked, Question
 from airflow_lineage_provider.web.lines import Lines, explain_lines, rows_lines
 from airflow_lineage_provider.web.problems import Refused
@@ -31,9 +31,8 @@ async def rows(run_id: str, asked: RowsAsked, question: Asked, form: Wanted) -> 
 
 def _rows(question: Question, run_id: str, asked: RowsAsked, form: Format) -> RowsAnswer | Response:
     run = question.run(run_id, None if asked.longer or form != "json" else settings.web_seconds_to_look())
-    wanted = PageWanted(
-        where=asked.where, order=[(one.column, one.descending) for one in asked.sort], offset=asked.offset, limit=asked.limit
-    )
+    order = [(one.column, one.descending) for one in asked.sort]
+    wanted = PageWanted(where=asked.where, order=order, offset=asked.offset, limit=asked.limit, most_bytes=MOST_BYTES)
     redaction = redaction_of(run.plan)
     try:
         read = [] if asked.where is None else target_columns(asked.where, run.plan)
