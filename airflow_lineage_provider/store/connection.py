@@ -133,6 +133,21 @@ def psycopg2_connect(url: str, application: str = "airflow-lineage", role: str |
     return connection
 
 
+def silence_of(url: str) -> str:
+    """Why a server that says nothing takes no new connection either; empty where it takes one, or refuses it by a word of its own (it has
+    too many, say): then it lives, and is slow at most."""
+    try:
+        psycopg2_connect(url).close()
+    except Exception as error:
+        told = redact(str(error)).strip() or type(error).__name__
+        return "" if any(word in told for word in _LIVES) else told.splitlines()[0]
+    return ""
+
+
+_LIVES = ("FATAL", "ERROR")
+"""What a server says that is there and refuses."""
+
+
 def _descriptors(connection: psycopg2.extensions.connection | None) -> tuple[int, ...]:
     return () if connection is None or connection.closed else (connection.fileno(),)
 

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_lineage_provider.errors import StoreTooSlow, StoreUnavailable
-from airflow_lineage_provider.secrecy import redact
-from airflow_lineage_provider.store.connection import psycopg2_connect
+from airflow_lineage_provider.store.connection import silence_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,8 +25,8 @@ T = TypeVar("T")
 class Patience:
     """How long a call of a server is waited for.
 
-    After ``silence`` seconds, and every so many again, the server is asked for a new connection: one that gives it is only slow, and is
-    waited for; for at most ``limit`` seconds in all, where there is a limit.
+    After ``silence`` seconds, and every so many again, the server is asked for a new connection: one that gives it, or says itself that
+    it does not, is only slow, and is waited for; for at most ``limit`` seconds in all, where there is a limit.
     """
 
     url: str
@@ -41,14 +40,10 @@ class Patience:
         """
         if self.limit and waited >= self.limit:
             raise StoreTooSlow(f"the results store took longer than {self.limit:g} s (AIRFLOW_LINEAGE_STORE_LIMIT), {doing}")
-        try:
-            psycopg2_connect(self.url).close()
-        except Exception as error:
-            text = redact(str(error)).strip() or type(error).__name__
+        if told := silence_of(self.url):
             raise StoreUnavailable(
-                f"the results store does not answer, {doing}: nothing came for {waited:.0f} s, and it takes no new connection: "
-                f"{text.splitlines()[0]}"
-            ) from error
+                f"the results store does not answer, {doing}: nothing came for {waited:.0f} s, and it takes no new connection: {told}"
+            )
 
     def step(self, waited: float) -> float:
         """So many seconds to the next `check`."""

@@ -18,14 +18,11 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from airflow_lineage_provider import settings
-from airflow_lineage_provider.secrecy import redact
 from airflow_lineage_provider.store import forks
 from airflow_lineage_provider.store.adbc import server_ports
-from airflow_lineage_provider.store.connection import psycopg2_connect
+from airflow_lineage_provider.store.connection import silence_of
 
 log = logging.getLogger(__name__)
-_LIVES = ("FATAL", "ERROR")
-"""What a server says that is there and refuses: too many connections, say."""
 
 
 class Watchdog:
@@ -84,18 +81,15 @@ class Watchdog:
                 time.sleep(silence)
 
     def _look(self) -> None:
-        try:
-            psycopg2_connect(self.url).close()
-        except Exception as error:
-            told = redact(str(error)).strip()
-            if any(word in told for word in _LIVES):
-                return
-            log.warning("the results store does not answer, and takes no new connection: who waits for it is told (%s)", told)
-            with self._lock:
-                connections = list(self._connections)
-            for one in connections:
-                for descriptor in forks.sockets_of(one, server_ports(self.url)):
-                    _shut(descriptor)
+        told = silence_of(self.url)
+        if not told:
+            return
+        log.warning("the results store does not answer, and takes no new connection: who waits for it is told (%s)", told)
+        with self._lock:
+            connections = list(self._connections)
+        for one in connections:
+            for descriptor in forks.sockets_of(one, server_ports(self.url)):
+                _shut(descriptor)
 
 
 def _shut(descriptor: int) -> None:

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
-import sqlalchemy as sa
 from airflow.models.dagrun import DagRun
 from airflow.models.taskinstance import TaskInstance
 from airflow.models.xcom import XComModel
 from airflow.utils.session import create_session
-from sqlalchemy.exc import OperationalError
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.errors import QueryTooSlow
@@ -74,9 +72,9 @@ def _limited_session() -> Iterator[Any]:
     try:
         with create_session() as session:
             if session.get_bind().dialect.name == "postgresql":
-                session.execute(sa.text(f"SET LOCAL statement_timeout = {max(1, round(seconds * 1000))}"))
+                session.connection().exec_driver_sql(f"SET LOCAL statement_timeout = {max(1, round(seconds * 1000))}")
             yield session
-    except OperationalError as problem:
+    except Exception as problem:
         if sqlstate(problem) != "57014":
             raise
         told = f"Airflow's database took longer than {seconds:g} s (AIRFLOW_LINEAGE_WEB_SECONDS) to tell which tasks derive"

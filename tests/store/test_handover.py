@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 
+import psycopg2
 import pytest
 
 from airflow_lineage_provider.errors import StoreUnavailable
@@ -45,6 +46,23 @@ def test_a_server_that_says_nothing_is_given_up(silent_port: str) -> None:
         bounded(lambda: time.sleep(20), Patience(silent_port, silence=0.1), "counting")
     assert time.monotonic() - started < 5
     assert "secret" not in str(given_up.value)
+
+
+def test_a_server_that_refuses_by_a_word_of_its_own_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has too many connections, and what it was asked for is slow."""
+    asked: list[str] = []
+
+    def refuses(url: str) -> None:
+        asked.append(url)
+        raise psycopg2.OperationalError("FATAL:  sorry, too many clients already")
+
+    def slow() -> int:
+        time.sleep(0.5)
+        return 7
+
+    monkeypatch.setattr("airflow_lineage_provider.store.connection.psycopg2_connect", refuses)
+    assert bounded(slow, Patience("postgresql://db/lineage", silence=0.1), "counting") == 7
+    assert asked
 
 
 def test_a_store_that_says_nothing_is_not_waited_for_at_the_start(silent_port: str) -> None:

@@ -71,7 +71,7 @@ def test_a_server_that_refuses_lives(own_url: str, monkeypatch: pytest.MonkeyPat
         def refuses(url: str) -> Any:
             raise psycopg2.OperationalError(refusal)
 
-        monkeypatch.setattr("airflow_lineage_provider.store.watchdog.psycopg2_connect", refuses)
+        monkeypatch.setattr("airflow_lineage_provider.store.connection.psycopg2_connect", refuses)
         question = f"SELECT 1 AS one FROM pg_sleep({4 * SILENCE})"
         if is_shut:
             with pytest.raises(StoreUnavailable):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.orm import Session
 
 from airflow_lineage_provider.operators.stages import Stages
 from airflow_lineage_provider.store import Store, embedded
@@ -100,17 +101,32 @@ def test_the_store_is_asked_as_often_about_many_as_about_one(
     assert taken[0] == taken[1], taken
 
 
-def test_that_airflows_database_is_slow_is_told(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Slow(Exception):
-        pgcode = "57014"
+def test_that_airflows_database_is_slow_is_told(client: Client, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it is PostgreSQL, which ends the query then."""
+    engine = sa.create_engine(store.url)
 
-    def slow(*_: object) -> None:
-        raise OperationalError("SELECT", {}, Slow("canceling statement due to statement timeout"))
+    @contextmanager
+    def session() -> Iterator[Session]:
+        with Session(engine) as made:
+            yield made
 
-    monkeypatch.setattr("airflow_lineage_provider.web.asked_tasks._queries", slow)
+    class Slow:
+        def __init__(self, session: Session, *_: object) -> None:
+            self.session = session
+
+        def __iter__(self) -> Iterator[Slow]:
+            return iter([self])
+
+        def limit(self, _: int) -> Any:
+            return self.session.execute(sa.text("SELECT pg_sleep(20)"))
+
+    monkeypatch.setenv("AIRFLOW_LINEAGE_WEB_SECONDS", "0.3")
+    monkeypatch.setattr("airflow_lineage_provider.web.asked_tasks.create_session", session)
+    monkeypatch.setattr("airflow_lineage_provider.web.asked_tasks._queries", Slow)
     answer = client().get(f"{API}/questions")
+    engine.dispose()
     assert (answer.status_code, answer.json()["error"]["name"]) == (504, "QueryTooSlow")
-    assert "Airflow's database" in answer.json()["error"]["message"]
+    assert "Airflow's database took longer than 0.3 s" in answer.json()["error"]["message"]
 
 
 def test_how_far_a_question_in_chunks_is(client: Client, runs: dict[str, str], derived_in_chunks: DagResult) -> None:
