@@ -237,7 +237,6 @@ class LineageSparkSubmitOperator(LineageTask, SparkSubmitOperator):
 
     def submit_job(self, context: Context) -> str | None:
         """As of ``SparkSubmitOperator``; a later try that finds the job still going knows which try it is of."""
-        self._try_of_application = context["ti"].try_number
         submitted = super().submit_job(context)
         kept = context.get("task_state_store")
         if kept is not None:
@@ -259,10 +258,9 @@ class LineageSparkSubmitOperator(LineageTask, SparkSubmitOperator):
         SparkSubmitOperator.on_kill(self)
 
     def _find_try(self, context: Mapping[str, Any]) -> None:
-        """Of an application that this try has not submitted: an earlier one has, and kept which it was."""
+        """Whose runs the application's are: those of the try that has submitted it, which kept that."""
         kept = context.get("task_state_store")
-        if self._try_of_application is None and kept is not None:
-            self._try_of_application = kept.get(_TRY)
+        self._try_of_application = None if kept is None else kept.get(_TRY)
 
     def _context_of_runs(self, context: Mapping[str, Any]) -> dict[str, Any]:
         own = super()._context_of_runs(context)
