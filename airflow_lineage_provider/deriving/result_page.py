@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _FEW = 50
 """Rows that are read whatever they take: a page that people look at."""
 _GROWS = 20
+"""So many times the rows of a part are the most of the next: rows that were small tell little of those that follow."""
 _PAGES = 1_000
 """Rows of pages that one look finds: so many from a multiple of it on, and as many again, for the page that begins before its end."""
 
@@ -43,6 +44,11 @@ class PageWanted:
     offset: int = 0
     limit: int = 50
     most_bytes: int | None = None
+
+    @property
+    def bound(self) -> int | None:
+        """The most bytes that the rows may have; None where they are read whatever they take."""
+        return self.most_bytes if self.limit > _FEW else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,9 +88,10 @@ def _of_table(run: AskedRun, result: Materialization, read: list[str], wanted: P
     condition = _condition(run, wanted)
     where = None if condition is None else where_stored(condition, run.recorded, result)
     order: list[str | Order] = [Order(_sortable(run, result, name), descending) for name, descending in wanted.order]
-    few = wanted.limit <= _FEW or wanted.most_bytes is None
-    found = run.session.read(result, read if few else [ROW], where, [*order, ROW], wanted.limit + 1, wanted.offset)
-    return found if few else _numbered(wanted, found.column(0).to_numpy(), lambda numbers: run.session.rows(result, read, numbers))
+    found = run.session.read(result, read if wanted.bound is None else [ROW], where, [*order, ROW], wanted.limit + 1, wanted.offset)
+    if wanted.bound is None:
+        return found
+    return _numbered(found.column(0).to_numpy(), lambda numbers: run.session.rows(result, read, numbers), wanted.bound)
 
 
 def _of_files(run: AskedRun, result: Materialization, read: list[str], wanted: PageWanted) -> pa.Table:
@@ -95,10 +102,10 @@ def _of_files(run: AskedRun, result: Materialization, read: list[str], wanted: P
         numbers: AnyNumbers = run.tables.numbers_at(result, range(wanted.offset, wanted.offset + wanted.limit + 1))
     else:
         numbers = _looked_for(run, result, wanted, within)
-    return _numbered(wanted, np.asarray(numbers, np.int64), lambda some: stored_files.rows(result, read, some, within))
+    return _numbered(np.asarray(numbers, np.int64), lambda some: stored_files.rows(result, read, some, within), wanted.bound)
 
 
-def _numbered(wanted: PageWanted, numbers: Numbers, read: Callable[[Numbers], pa.Table]) -> pa.Table:
+def _numbered(numbers: Numbers, read: Callable[[Numbers], pa.Table], bound: int | None) -> pa.Table:
     """The rows with these numbers, in this order, read some at a time, as many as are likely to be no more bytes than there may be.
 
     :raises AnswerTooLarge: they are.
@@ -107,18 +114,18 @@ def _numbered(wanted: PageWanted, numbers: Numbers, read: Callable[[Numbers], pa
     import pyarrow as pa
 
     parts: list[pa.Table] = []
-    most, held, at, some = wanted.most_bytes, 0, 0, len(numbers) if wanted.most_bytes is None else _FEW + 1
+    held, at, some = 0, 0, len(numbers) if bound is None else _FEW + 1
     while at < len(numbers) or not parts:
         chosen = numbers[at : at + some]
         parts.append(read(chosen).take(pa.array(np.argsort(np.argsort(chosen)))))
         held, at = held + parts[-1].nbytes, at + len(chosen)
-        if most is not None and wanted.limit > _FEW:
-            if held > most:
+        if bound is not None:
+            if held > bound:
                 told = (
-                    f"the first {at:,} of the {len(numbers):,} rows have {held:,} bytes, and no more than {most:,} are read here together"
+                    f"the first {at:,} of the {len(numbers):,} rows have {held:,} bytes, and no more than {bound:,} are read here together"
                 )
                 raise AnswerTooLarge(f"{told}: ask for fewer")
-            some = min(_GROWS * some, (most - held) * at // max(held, 1) + 1)
+            some = min(_GROWS * some, (bound - held) * at // max(held, 1) + 1)
     return pa.concat_tables(parts)
 
 

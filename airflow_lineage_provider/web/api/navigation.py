@@ -109,21 +109,26 @@ def _is_newest(lineage: AskedLineage, run: RunOrigin) -> bool:
 
 def _hits(lineage: AskedLineage, run: RunOrigin, search: str) -> list[Hit]:
     """None where the run's record cannot be read, or was dropped meanwhile."""
-    known = _names.get(run.id)
     try:
-        if known is not None and not Discretion.of():
-            return list(islice(hits(run, known, Discretion(), search), MOST_HITS + 1))
-        found = lineage.get_run(run.id, whole=True)
-        if found.record.status != "complete":
-            return []
-        if len(_names) >= _MOST_KNOWN:
-            _names.clear()
-        tables = _names[run.id] = names_of(found.record, found.plan)
-        return list(islice(hits(run, tables, discretion_of(found.plan), search), MOST_HITS + 1))
+        return list(islice(hits(run, *_named(lineage, run), search), MOST_HITS + 1))
     except StoreUnavailable:
         raise
     except LineageError:
         return []
+
+
+def _named(lineage: AskedLineage, run: RunOrigin) -> tuple[tuple[TableNames, ...], Discretion]:
+    """The tables of a run, and what is withheld of them, for which its plan is read."""
+    known = _names.get(run.id)
+    if known is not None and not Discretion.of():
+        return known, Discretion()
+    found = lineage.get_run(run.id, whole=True)
+    if found.record.status != "complete":
+        return (), Discretion()
+    if len(_names) >= _MOST_KNOWN:
+        _names.clear()
+    tables = _names[run.id] = names_of(found.record, found.plan)
+    return tables, discretion_of(found.plan)
 
 
 def _stored_answers(question: Question, wanted: AnswersWanted, limit: int) -> StoredAnswersFound:
