@@ -57,6 +57,7 @@ class LineageOfRows(ABC):
         subqueries: Subqueries = ...,
         difference: Difference = ...,
         by_leaf: bool = ...,
+        of: str | None = ...,
         params: Mapping[str, Any] | None = ...,
         progress: Progress | bool | None = ...,
     ) -> dict[str, LineageRows]: ...
@@ -73,6 +74,7 @@ class LineageOfRows(ABC):
         subqueries: Subqueries = ...,
         difference: Difference = ...,
         by_leaf: Literal[False] = ...,
+        of: str | None = ...,
         params: Mapping[str, Any] | None = ...,
         progress: Progress | bool | None = ...,
     ) -> LineageRows: ...
@@ -89,6 +91,7 @@ class LineageOfRows(ABC):
         subqueries: Subqueries = ...,
         difference: Difference = ...,
         by_leaf: Literal[True],
+        of: str | None = ...,
         params: Mapping[str, Any] | None = ...,
         progress: Progress | bool | None = ...,
     ) -> dict[str, LineageRows]: ...
@@ -104,6 +107,7 @@ class LineageOfRows(ABC):
         subqueries: Subqueries = "partners",
         difference: Difference = "control",
         by_leaf: bool = False,
+        of: str | None = None,
         params: Mapping[str, Any] | None = None,
         progress: Progress | bool | None = None,
     ) -> LineageRows | dict[str, LineageRows]:
@@ -124,24 +128,45 @@ class LineageOfRows(ABC):
         A table that the plan reads at several places is one table; ``by_leaf`` tells the places apart: the answer has the rows of each by a
         name of its own, where a table is named, too.
 
+        Both ends may be a segment that the run stored on the way to its result (`Run.stored`): ``of="segment_1"`` asks about rows of that
+        one, with conditions on its columns, and ``table="segment_1"`` for those of its rows that stand behind. Of a source table that is
+        called so ``table`` means the source table.
+
         :raises InvalidTarget, EmptyTarget, TargetTooLarge, ResultNotStored: the rows, or the table, cannot be meant so.
         :raises AnswerTooLarge: when they are read: there are more source rows than `settings.source_limit`.
         :raises NotCaptured: without ``lazy``, what was not captured. (Which rows are meant is found all the same.)
         :raises SparkRequired: a part of the answer needs Spark, and there is no session.
         :raises RunNotComplete: the run failed, was dropped, or is still going.
         """
+        from airflow_lineage_provider.deriving.lineage_rows import stored_behind
+        from airflow_lineage_provider.deriving.numbering import stored_numbering
+        from airflow_lineage_provider.deriving.stored_ends import check_behind, named_end, segment_named, tables_behind
         from airflow_lineage_provider.deriving.unread import UnreadBehind, divided_tables
 
         check_options({"table": table, "max_rows": max_rows, "lazy": lazy, "subqueries": subqueries, "difference": difference})
-        check_options({"params": params, "by_leaf": by_leaf})
+        check_options({"params": params, "by_leaf": by_leaf, "of": of})
         most = settings.target_limit() if max_rows is None else max_rows
 
         def ask(question: Callable[[AskedRun], Any]) -> Any:
             return self._asking.answered("backward,", params, progress, lambda run: question(_asked_so(run, subqueries, difference)))
 
+        end, behind = named_end(self.plan, of), segment_named(self.plan, table)
+        if behind is not None:
+            if by_leaf:
+                raise InvalidOption(f"by_leaf=True tells the places apart at which a source table is read, and {table} is no source table")
+            check_behind(self.plan, end, behind)
+            stored: LineageRows = ask(
+                lambda run: stored_behind(run, rows, behind, end=end, at=at, summary=self.summary, limit=most, lazy=lazy)
+            )
+            return stored.replaced(numbering=stored_numbering(ask, behind.name))
         places = places_of(self.plan, table, by_leaf=by_leaf)
-        divided = frozenset() if by_leaf else divided_tables(self._asking.record, self.plan, table)
-        unread = UnreadBehind(ask=ask, divided=divided, plan=self.plan, summary=self.summary, limit=most, lazy=lazy)
+        if not end.is_result:
+            own = tables_behind(self.plan, end)
+            if table is not None:
+                check_behind(self.plan, end, next(iter(places.values())).table)
+            places = {name: one for name, one in places.items() if one.table in own}
+        divided = frozenset() if by_leaf or not end.is_result else divided_tables(self._asking.record, self.plan, table)
+        unread = UnreadBehind(ask=ask, divided=divided, plan=self.plan, summary=self.summary, limit=most, lazy=lazy, end=end)
         found = unread.of(rows, at, places)
         return found if table is None or by_leaf else next(iter(found.values()))
 
@@ -246,6 +271,7 @@ class LineageOfRows(ABC):
         subqueries: Subqueries = ...,
         difference: Difference = ...,
         across: Literal[False] = ...,
+        to: str | None = ...,
         save: bool = ...,
         context: Mapping[str, Any] | None = ...,
         params: Mapping[str, Any] | None = ...,
@@ -264,6 +290,7 @@ class LineageOfRows(ABC):
         subqueries: Subqueries = ...,
         difference: Difference = ...,
         across: Literal[True],
+        to: str | None = ...,
         save: bool = ...,
         context: Mapping[str, Any] | None = ...,
         params: Mapping[str, Any] | None = ...,
@@ -281,6 +308,7 @@ class LineageOfRows(ABC):
         subqueries: Subqueries = "partners",
         difference: Difference = "control",
         across: bool = False,
+        to: str | None = None,
         save: bool = False,
         context: Mapping[str, Any] | None = None,
         params: Mapping[str, Any] | None = None,
@@ -291,15 +319,18 @@ class LineageOfRows(ABC):
         ``rows``, ``at`` and ``table`` say which source rows are meant, as `why_not` takes them, at most ``max_rows``
         (`settings.target_limit`), and ``subqueries`` and ``difference`` are as of `backward`. A row of the result descends from a source
         row when the source row is among those that stand behind it; what would be in the result if the source row were another is a
-        different question. With ``across`` the rows are followed on, into the results of all later recorded runs that read them in the
-        version that this run wrote, and so on: the other direction of what `explain` does. Without ``lazy`` captured lineage answers, as
-        from `backward`. ``save`` keeps the answer in the store: its ``id`` finds it again (`Lineage.answer`), and ``context`` is kept with
-        it, as of `explain`. ``params`` gives secret parameters of the run (and of the others) again.
+        different question. As of `backward`, ``table`` may name a segment that the run stored, whose rows are meant then; ``to`` asks for
+        the rows of one in place of the result's.
+
+        With ``across`` the rows are followed on, into the results of all later recorded runs that read them in the version that this run
+        wrote, and so on: the other direction of what `explain` does. Without ``lazy`` captured lineage answers, as from `backward`.
+        ``save`` keeps the answer in the store: its ``id`` finds it again (`Lineage.answer`), and ``context`` is kept with it, as of
+        `explain`. ``params`` gives secret parameters of the run (and of the others) again.
 
         :raises InvalidTarget, EmptyTarget, TargetTooLarge: the rows cannot be meant so.
         :raises AnswerTooLarge: more rows of a result descend from them than `settings.source_limit`.
         :raises NotCaptured: without ``lazy``, what was not captured. :raises InvalidOption: ``across`` without ``lazy``, or with
-            ``subqueries`` or ``difference``.
+            ``subqueries`` or ``difference``; rows of a stored segment, or ``to`` one, with ``across`` or ``save``.
         :raises StoreNotPermitted: the answer is to be kept, and the store's user may only read.
         :raises SparkRequired: there is no session. :raises SourceUnavailable: a source has vanished.
         :raises UnsupportedOperator, TracingError: an operator does not tell what it makes of which row, or the run did not store it. (Of a
@@ -309,16 +340,20 @@ class LineageOfRows(ABC):
         from airflow_lineage_provider.answers.lineage_rows import LineageRows
         from airflow_lineage_provider.answers.linked_later import LinkedLater
         from airflow_lineage_provider.deriving.lineage_rows import rows_from
-        from airflow_lineage_provider.deriving.numbering import result_numbering
+        from airflow_lineage_provider.deriving.numbering import stored_numbering
+        from airflow_lineage_provider.deriving.stored_ends import named_end, segment_named
 
         check_options({"table": table, "max_rows": max_rows, "across": across, "lazy": lazy, "subqueries": subqueries})
-        check_options({"difference": difference, "params": params, "save": save, "context": context})
+        check_options({"difference": difference, "params": params, "save": save, "context": context, "to": to})
         if across and not lazy:
             raise InvalidOption("lazy=False asks what was captured of one run, and across=True asks other runs: take one of them")
         for option, value, other in (("subqueries", subqueries, "partners"), ("difference", difference, "control")):
             if across and value != other:
                 raise InvalidOption(f"{option}={value!r} is asked of one run, and across=True asks other runs: take one of them")
-        most = settings.target_limit() if max_rows is None else max_rows
+        most, end = settings.target_limit() if max_rows is None else max_rows, named_end(self.plan, to)
+        if (across or save) and not (end.is_result and segment_named(self.plan, table) is None):
+            option = "across=True follows rows of the result on" if across else "save=True keeps rows of the result"
+            raise InvalidOption(f"{option}, from rows of a source table: leave {'to' if not end.is_result else 'table'}=… of a segment out")
 
         def followed(run: AskedRun, onward: Onward) -> LineageRows | Descendants:
             # (Rows are followed on by the numbers that runs give them, and not by those of an output.)
@@ -327,7 +362,9 @@ class LineageOfRows(ABC):
 
         def asked(run: AskedRun, by_value: bool, written: bool = True) -> LineageRows:
             run = _asked_so(run, subqueries, difference)
-            return rows_from(run, rows, table, at=at, summary=self.summary, limit=most, lazy=lazy, by_value=by_value, written=written)
+            return rows_from(
+                run, rows, table, at=at, summary=self.summary, limit=most, lazy=lazy, by_value=by_value, written=written, to=end
+            )
 
         def linked() -> LineageRows:
             return self._asking.answered("forward,", params, progress, lambda run: asked(run, by_value=False))
@@ -338,7 +375,7 @@ class LineageOfRows(ABC):
         if save:
             return self._asking.kept(found, context)
         if isinstance(found, LineageRows):
-            found = found.replaced(numbering=result_numbering(partial(self._asking.answered, "forward,", params, progress)))
+            found = found.replaced(numbering=stored_numbering(partial(self._asking.answered, "forward,", params, progress), end.name))
         return LinkedLater.of(found, linked) if isinstance(found, LineageRows) and not found.is_linked else found
 
     def linked(
@@ -366,14 +403,14 @@ class LineageOfRows(ABC):
         :raises UnsupportedOperator, TracingError: as `forward`. :raises RunNotComplete: one failed, was dropped, or is still going.
         """
         from airflow_lineage_provider.deriving.linked import linked_rows, shared_table
-        from airflow_lineage_provider.deriving.numbering import result_numbering
+        from airflow_lineage_provider.deriving.numbering import stored_numbering
 
         check_options({"table": table, "max_rows": max_rows, "lazy": lazy, "params": params})
         most = settings.target_limit() if max_rows is None else max_rows
         shared = shared_table(self.plan, other.plan, table)
         ask, ask_other = (partial(one._asking.answered, "linking", params, progress) for one in (self, other))
         found = linked_rows(ask, ask_other, shared, rows, at=at, summary=other.summary, limit=most, lazy=lazy)
-        return found.replaced(numbering=result_numbering(ask_other))
+        return found.replaced(numbering=stored_numbering(ask_other))
 
     def impact(
         self,

@@ -115,6 +115,8 @@ _CHECKS: Mapping[str, Callable[[str, Any], None]] = {
     **{name: partial(check_word, kind=kind) for name, kind in OPTIONS.items()},
     "name": _text,
     "table": _text,
+    "of": _text,
+    "to": _text,
     "append_key": _text,
     "rows": _natural,
     "output": _output,

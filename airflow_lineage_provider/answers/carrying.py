@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_lineage_provider.answers.descendants import Descendants
@@ -12,7 +12,7 @@ from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.answers.impact import Impact
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.answers.why_not import WhyNot
-from airflow_lineage_provider.reasons.discretion import UNTOLD, plain
+from airflow_lineage_provider.reasons.discretion import UNTOLD, WITHIN, plain
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.reasons.discretion import Carried
@@ -50,7 +50,8 @@ def _with(answer: Any, carried: Callable[[str], Carried]) -> Any:
         case Explanation():
             return replace(answer, carried=_of_explanation(answer, carried))
         case LineageRows():
-            return answer.replaced(carried=carried(answer.run.id))
+            known = carried(answer.run.id)
+            return answer.replaced(carried=WhenAsked(partial(_of_segments, answer, known)) if answer.within else known)
         case WhyNot():
             return replace(answer, carried=carried(answer.run.id))
         case Descendants():
@@ -63,6 +64,21 @@ def _with(answer: Any, carried: Callable[[str], Carried]) -> Any:
         case dict():
             return {name: _with(one, carried) for name, one in answer.items()}
     return answer
+
+
+def _of_segments(answer: LineageRows, known: Carried) -> Carried:
+    """And of the segments that the run stored, what its plan's columns of that name carry; a number may tell columns of one name apart.
+    One that the plan is not known to have may carry anything."""
+    plan: dict[str, frozenset[tuple[str, str]]] = {}
+    for (table, name), of in known.items():
+        if table == WITHIN:
+            plan[name.casefold()] = plan.get(name.casefold(), frozenset()) | of
+    made = {(segment, name): of for segment in answer.within for name, of in plan.items()}
+    if answer.table in answer.within:
+        for name in answer.rows.column_names:
+            own = [plan[one] for one in {name.casefold(), plain(name.casefold()), "*"} if one in plan]
+            made[answer.table, name] = frozenset().union(*own) if own else frozenset({UNTOLD})
+    return {**known, **made}
 
 
 def _of_explanation(answer: Explanation, carried: Callable[[str], Carried]) -> Carried:

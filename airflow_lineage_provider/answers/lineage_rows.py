@@ -66,14 +66,16 @@ class ShownAsPage(Shown):
 class LineageRows(ShownAsPage):
     """Rows of one table, each once.
 
-    ``table`` is a source table, as `Run.why_not` names it, or ``result``; ``rows`` are its rows with all their columns. ``links`` says
-    which of them (``row``, counted from 0) answers to which of the rows that were asked about (``asked``, counted from 0 in the order of
-    the result, or of the source rows' lineage keys). ``guarantee`` is what the answer is worth, ``engine`` who gave it: ``lazy: …`` where
-    the rows were looked for when they were asked for. ``stale`` says what has changed since the run. ``asked_rows`` is how
-    many rows were asked about, and ``asked_table`` the source table that they are of (empty: they are rows of the result); of an answer
-    that is not ``is_linked`` neither ``links`` nor ``asked_rows`` is known. ``numbers`` are those of rows of the result, as `Run.numbered`
-    takes them; ``keys`` the lineage keys of rows of a source table. ``id`` finds a kept answer again (`Lineage.answer`); empty where it was
-    not kept. ``carried`` is as of `Explanation`; ``numbering`` numbers rows by their keys (`rids`).
+    ``table`` is a source table, as `Run.why_not` names it, ``result``, or a segment that the run stored; ``rows`` are its rows with all
+    their columns. ``links`` says which of them (``row``, counted from 0) answers to which of the rows that were asked about (``asked``,
+    counted from 0 in the order of the result, of the segment, or of the source rows' lineage keys). ``guarantee`` is what the answer is
+    worth, ``engine`` who gave it: ``lazy: …`` where the rows were looked for when they were asked for. ``stale`` says what has changed
+    since the run. ``asked_rows`` is how many rows were asked about, and ``asked_table`` the table that they are of; where that is empty
+    they are rows of the result, or of a segment (``asked_of``), and the answer is what stands behind them. ``within`` are those of these
+    names that are segments which the run stored. Of an answer that is not ``is_linked`` neither ``links`` nor ``asked_rows`` is known.
+    ``numbers`` are those of rows of the result, as `Run.numbered` takes them; ``keys`` the lineage keys of rows of a source table, and the
+    numbers of rows of a segment. ``id`` finds a kept answer again (`Lineage.answer`); empty where it was not kept. ``carried`` is as of
+    `Explanation`; ``numbering`` numbers rows by their keys (`rids`).
     """
 
     run: RunSummary
@@ -89,6 +91,8 @@ class LineageRows(ShownAsPage):
     keys: pa.Table | None = None
     seconds: float = 0.0
     asked_table: str = ""
+    asked_of: str = "result"
+    within: frozenset[str] = frozenset()
     id: str = ""
     is_linked: bool = True
     carried: Carried | None = field(default=None, compare=False)
@@ -115,8 +119,8 @@ class LineageRows(ShownAsPage):
 
     @property
     def rids(self) -> npt.NDArray[np.int64]:
-        """The numbers of the rows, each once, ascending: of rows of a result their positions, as ``at`` takes them; of source rows their
-        numbers in the version of the table that the run read, from 0, which are the same in every run that read it.
+        """The numbers of the rows, each once, ascending: of rows of a result, or of a segment, their positions, as ``at`` takes them; of
+        source rows their numbers in the version of the table that the run read, from 0, which are the same in every run that read it.
 
         :raises NotCaptured: nothing numbers the rows: they are known by their values, and their lineage was not captured; or the answer was
             kept. :raises SourceUnavailable: the table is another now, and its lineage was not captured.

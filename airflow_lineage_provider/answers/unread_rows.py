@@ -59,7 +59,7 @@ class Reading(Protocol):
 
 
 class UnreadRows(LineageRows):
-    """Rows of a source table behind rows of a result, read when they are first needed.
+    """Rows of a source table behind rows of a result (or of a stored segment), read when they are first needed.
 
     `count`, `rids`, `per_target`, ``asked_rows`` and ``engine`` are told by the rows' keys, and `to_arrow` of a few reads these few. Of
     rows whose lineage was captured for conditions on them (`CaptureTable`) `where` reads nothing yet, and then those alone that may meet
@@ -68,9 +68,19 @@ class UnreadRows(LineageRows):
     """
 
     def __init__(
-        self, *, run: RunSummary, asked: str, table: str, read: Reading, condition: str = "", params: Mapping[str, Any] | None = None
+        self,
+        *,
+        run: RunSummary,
+        asked: str,
+        table: str,
+        read: Reading,
+        asked_of: str = "result",
+        within: frozenset[str] = frozenset(),
+        condition: str = "",
+        params: Mapping[str, Any] | None = None,
     ) -> None:
-        given = {"run": run, "asked": asked, "table": table, "_read": read, "_condition": condition, "_params": params or {}}
+        given = {"run": run, "asked": asked, "table": table, "asked_of": asked_of, "within": within}
+        given |= {"_read": read, "_condition": condition, "_params": params or {}}
         for name, value in given.items():
             object.__setattr__(self, name, value)
 
@@ -185,7 +195,10 @@ class UnreadRows(LineageRows):
         if self._is_read or self._condition or not self._read.is_divided:
             return self._whole.where(condition, **params)
         self._read.check(condition, params)
-        return UnreadRows(run=self.run, asked=self.asked, table=self.table, read=self._read, condition=condition, params=params)
+        return UnreadRows(
+            run=self.run, asked=self.asked, table=self.table, read=self._read, asked_of=self.asked_of, within=self.within,
+            condition=condition, params=params,
+        )  # fmt: skip
 
     def aggregate(self, by: Sequence[str] | str = (), measures: Sequence[str] | str = ("count(*)",)) -> pa.Table:
         """The rows aggregated, as rows that were read; what a cube has is looked up.

@@ -277,7 +277,8 @@ def _backward(made: argparse.ArgumentParser) -> None:
     one_run(made)
     made.add_argument("rows", metavar="TARGET", nargs="?", help="a SQL predicate over the result's columns, or a JSON array of rows")
     made.add_argument("--at", metavar="N[,N]", help="in place of TARGET: positions of rows in the result, counted from 0")
-    made.add_argument("--table", metavar="NAME", help="the source table whose rows are wanted (default: every one)")
+    made.add_argument("--table", metavar="NAME", help="the source table, or stored segment, whose rows are wanted (default: every source)")
+    made.add_argument("--of", metavar="SEGMENT", help="TARGET says rows of this stored segment (segment_1, say), and not of the result")
     _subqueries(made)
     _difference(made)
     _rows_of_runs(made)
@@ -303,6 +304,7 @@ def _rows_of_runs(made: argparse.ArgumentParser) -> None:
 def _forward(made: argparse.ArgumentParser) -> None:
     html(_source_rows(made, _TARGET_LIMIT))
     _save(made)
+    made.add_argument("--to", metavar="SEGMENT", help="the rows of this stored segment (segment_1, say) are wanted, and not the result's")
     made.add_argument(
         "--across", action="store_true", help="follow them on, into the results of all later recorded runs that read what this run wrote"
     )

@@ -85,7 +85,7 @@ def _asked(options: Namespace, out: Streams, what: str, question: str, other: st
         further |= {} if other is None else {"other": lineage.get_run(other)}
         asked = {"at": options.at, "table": options.table, "max_rows": options.max_rows, "progress": out.progress}
         further |= {} if getattr(options, "lazy", True) else {"lazy": False}
-        for name, usual in (("subqueries", "partners"), ("difference", "control")):
+        for name, usual in (("subqueries", "partners"), ("difference", "control"), ("of", None), ("to", None)):
             given = getattr(options, name, usual)
             further |= {} if given == usual else {name: given}
         found = getattr(run, question)(rows, **asked, **further, **secrets_given(options))

@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 ENGINE = "lazy: spark"
 
 
+class NotFollowed(Exception):
+    """Rows of a stored segment are no source's: which rows descend from them is found by what stands behind all of these."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Descent:
     """A run's plan with the tags of rows of some source leaves, and what is read of every segment (`spark.rereading.following`)."""
@@ -101,9 +105,12 @@ class Descents:
     def follow(self, rows: Rows, output: RowSet) -> Rows:
         """The rows of a segment that descend from rows of a source table.
 
+        :raises NotFollowed: they are of a stored segment.
         :raises SparkRequired: there is no session. :raises SourceUnavailable: a source has vanished.
         :raises UnsupportedOperator, TracingError: as `Descent.of`, or Spark failed.
         """
+        if rows.of.kind == "segment":
+            raise NotFollowed
         text = "following source rows forwards runs the pipeline's operators again: give a Spark session, Lineage(spark)"
         spark = self.spark.needed(SparkRequired(text))
         self.run.session.rest()

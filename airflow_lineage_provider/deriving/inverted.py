@@ -5,16 +5,27 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from airflow_lineage_provider.deriving.descent import NotFollowed
 from airflow_lineage_provider.deriving.engines import Engines
+from airflow_lineage_provider.deriving.rows import StoredRows
 from airflow_lineage_provider.deriving.spark_on_demand import SparkOnDemand
 from airflow_lineage_provider.deriving.stale import harmed
+from airflow_lineage_provider.deriving.stored_ends import RESULT_END, StoredEnd
 from airflow_lineage_provider.deriving.why_not.found_rows import found_rows
-from airflow_lineage_provider.errors import EmptyTarget, IndexReplaced, LineageError, SourceUnavailable, SparkRequired, TargetTooLarge
+from airflow_lineage_provider.errors import (
+    EmptyTarget,
+    IndexReplaced,
+    LineageError,
+    NotCaptured,
+    SourceUnavailable,
+    SparkRequired,
+    TargetTooLarge,
+)
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.tracing.annotate import annotate
 from airflow_lineage_provider.tracing.key_index import KeyIndex
-from airflow_lineage_provider.tracing.maps import RESULT, LineageMap, Rows, distinct_rows, numbered_rows
+from airflow_lineage_provider.tracing.maps import LineageMap, Rows, distinct_rows, numbered_rows
 from airflow_lineage_provider.tracing.reserved import TAG, TAG_ATTRIBUTE, TARGET
 
 if TYPE_CHECKING:
@@ -26,6 +37,9 @@ if TYPE_CHECKING:
 
 WHOLE_RESULT = 100_000
 """A result of more rows is not traced as a whole to find the few that descend from a source row."""
+MOST_TURNED = 1_000_000
+"""Nor is one to find those that descend from rows of a stored segment, of which Spark is not asked."""
+_UNCAPTURED = "capture the run's lineage, Run.capture(), and it is looked up"
 _WITHOUT = "following source rows to the result runs the pipeline's operators again: give a Spark session, Lineage(spark)"
 
 
@@ -91,53 +105,63 @@ def found_here(run: AskedRun, asked: Asked, limit: int) -> AskedKeys | None:
     return AskedKeys(each.select(keys.column_names), each.column("count_all"))
 
 
-def descendants(made: Derivation, rows: Rows) -> Rows:
-    """The rows of the result that descend from rows of a source.
+def descendants(made: Derivation, rows: Rows, end: StoredEnd = RESULT_END) -> Rows:
+    """The rows of the result, or of a stored segment, that descend from rows of a source, or of a stored segment.
 
     Without a session, or without the sources, they are those behind which the rows stand, of all rows of a result that the run stored: the
     same rows, which Spark finds with less work where the result is large. A session that could be started is started for nothing else.
+    From rows of a stored segment they are found so in any case, where no index has them: no source is read.
 
     :raises SparkRequired: there is no session, and the result is not stored, or is too large.
     :raises SourceUnavailable: a source has vanished, and the same.
     :raises UnsupportedOperator, TracingError: what became of the rows cannot be told.
     """
-    between = made.lineage.between(RESULT, rows.of)
+    between = made.lineage.between(end.rows, rows.of)
     if made.spark.now is None:
         with suppress(SparkRequired), made.spark.not_started():
-            return _followed(made, between, rows)
-    return _followed(made, between, rows)
+            return _followed(made, between, rows, end)
+    return _followed(made, between, rows, end)
 
 
-def _followed(made: Derivation, between: LineageMap, rows: Rows) -> Rows:
+def _followed(made: Derivation, between: LineageMap, rows: Rows, end: StoredEnd) -> Rows:
     try:
         found = between.forward(rows)
+    except NotFollowed:
+        return _turned_round(made, between, rows, end, NotCaptured(_UNCAPTURED), MOST_TURNED)
     except (SparkRequired, SourceUnavailable) as needed:
-        return _turned_round(made, between, rows, needed)
+        return _turned_round(made, between, rows, end, needed)
     if found.guarantee.level != "unavailable":
         return found
     try:
         # The sources are others now; what the run stored is not.
-        return _turned_round(made, between, rows, SourceUnavailable(found.guarantee.cause or ""))
+        return _turned_round(made, between, rows, end, SourceUnavailable(found.guarantee.cause or ""))
     except IndexReplaced:
         raise
     except LineageError:
         return found
 
 
-def _turned_round(made: Derivation, between: LineageMap, rows: Rows, needed: SparkRequired | SourceUnavailable) -> Rows:
+def _turned_round(
+    made: Derivation, between: LineageMap, rows: Rows, end: StoredEnd, needed: LineageError, most: int = WHOLE_RESULT
+) -> Rows:
+    """What stands behind all rows of an end, turned round.
+
+    :raises LineageError: what is ``needed``, where there are more than ``most``, or they are not stored.
+    """
     import pyarrow as pa
 
-    total = made.run.total
-    if 0 not in made.recorded.materialized or total is None:
+    total = made.run.record.row_counts.get(end.name)
+    if end.segment not in made.recorded.materialized or total is None:
         raise needed
-    if total > WHOLE_RESULT:
-        raise type(needed)(f"the result has {total:,} rows, of which each would be traced to its sources; {needed}") from needed
-    made.run.progress("tracing every row of the result")
-    numbers = made.rows.matching(TRUE, total)
-    behind = between.backward(numbered_rows(RESULT, numbers))
+    if total > most:
+        to = "its sources" if rows.of.kind == "source" else "the rows behind it"
+        raise type(needed)(f"{end.in_words} has {total:,} rows, of which each would be traced to {to}; {needed}") from needed
+    made.run.progress(f"tracing every row of {end.in_words}")
+    numbers = made.rows.matching(TRUE, total) if end.is_result else StoredRows(made.run).numbers(end.segment).to_numpy()
+    behind = between.backward(numbered_rows(end.rows, numbers))
     if made.worth_of(behind).level == "unavailable":
         raise needed
     places = KeyIndex(rows.keys.drop_columns([TAG])).places(behind.keys.drop_columns([TAG]))
     reached = pa.array(numbers).take(behind.keys.column(TAG).combine_chunks().take(pa.array(places.asked)))
     found = pa.table({TAG: rows.keys.column(TAG).combine_chunks().take(pa.array(places.row)), "key_0": reached})
-    return Rows(of=RESULT, keys=distinct_rows(found), guarantee=behind.guarantee, engine=behind.engine)
+    return Rows(of=end.rows, keys=distinct_rows(found), guarantee=behind.guarantee, engine=behind.engine)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from airflow_lineage_provider.deriving.derivation import derivation
 from airflow_lineage_provider.deriving.derive import check_size, chosen_target, row_set_of
 from airflow_lineage_provider.deriving.inverted import descendants
-from airflow_lineage_provider.deriving.lineage_rows import result_behind
+from airflow_lineage_provider.deriving.lineage_rows import rows_found
 from airflow_lineage_provider.deriving.links import pairs, same
+from airflow_lineage_provider.deriving.stored_ends import RESULT_END
 from airflow_lineage_provider.errors import InvalidTarget
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee, weakest
@@ -99,8 +100,9 @@ def _beyond(run: AskedRun, shared: Shared, behind: _Behind, summary: RunSummary,
         found = descendants(made, rows) if rows.keys.num_rows else replace(numbered_rows(RESULT, []), engine=behind.engine)
         tags, numbers = found.keys.column(TAG).to_numpy(), found.keys.column(1).to_numpy()
         left, right = same(behind.links.column("row").to_numpy(), tags)
-        return result_behind(
+        return rows_found(
             made,
+            RESULT_END,
             behind.links.column("asked").to_numpy()[left],
             numbers[right],
             asked=behind.asked,

@@ -28,15 +28,16 @@ def source_numbering(ask: Ask, table: str) -> Callable[[pa.Table], Numbers]:
     return lambda keys: ask(lambda run: _numbers_of(run, table, keys))
 
 
-def result_numbering(ask: Ask) -> Callable[[pa.Table], Numbers]:
-    """What numbers rows of a run's result: by their positions."""
+def stored_numbering(ask: Ask, name: str = "result") -> Callable[[pa.Table], Numbers]:
+    """What numbers rows of a run's result, or of another stored segment, by its name: by their positions."""
 
     def numbers(run: AskedRun, keys: pa.Table) -> Numbers:
         import numpy as np
 
-        if (index := run.record.captured) is not None and index.of_output and (found := looked_up(run)) is not None:
+        index = run.record.captured if name == "result" else None
+        if index is not None and index.of_output and (found := looked_up(run)) is not None:
             return found.space("segment", 0).rids(keys)
-        if (stored := run.stored.get("result")) is None:
+        if (stored := run.stored.get(name)) is None:
             raise ResultNotStored(f"run {run.record.id} ({run.record.strategy}) did not store its result: its rows have no numbers")
         return np.array(run.tables.positions_of(stored, keys.column(0).to_numpy()), np.int64)
 

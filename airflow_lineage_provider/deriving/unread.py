@@ -19,6 +19,7 @@ from airflow_lineage_provider.deriving.lineage_rows import keys_behind, read_beh
 from airflow_lineage_provider.deriving.links import pairs
 from airflow_lineage_provider.deriving.narrowing import Narrowing
 from airflow_lineage_provider.deriving.numbering import source_numbering
+from airflow_lineage_provider.deriving.stored_ends import RESULT_END, StoredEnd
 from airflow_lineage_provider.deriving.target_rows import RowNumbers
 from airflow_lineage_provider.plan.guarantees import EXACT
 from airflow_lineage_provider.recording import Place, empty_rows, meant_tables, tables_of
@@ -53,7 +54,8 @@ def divided_tables(record: RunRecord, recorded: RecordedPlan, table: str | None)
 
 @dataclass(frozen=True, kw_only=True)
 class UnreadBehind:
-    """Asks a run what stands behind rows of its result, table by table; of ``divided`` ones conditions on their rows are waited for."""
+    """Asks a run what stands behind rows of its result, or of an ``end``, table by table; of ``divided`` ones conditions on their rows are
+    waited for."""
 
     ask: Ask
     divided: frozenset[str]
@@ -61,6 +63,7 @@ class UnreadBehind:
     summary: RunSummary
     limit: int
     lazy: bool
+    end: StoredEnd = RESULT_END
 
     def of(self, target: Any, at: Any, places: Mapping[str, Place]) -> dict[str, LineageRows]:
         """The rows behind, of these tables, or places; of a table that is not divided they are found now.
@@ -70,11 +73,14 @@ class UnreadBehind:
         at_once = {name: one for name, one in places.items() if name not in self.divided}
         known: dict[str, KnownKeys] = {}
         if at_once:
-            known = self.ask(lambda run: keys_behind(run, target, at_once, at=at, limit=self.limit, lazy=self.lazy))
+            known = self.ask(lambda run: keys_behind(run, target, at_once, at=at, limit=self.limit, lazy=self.lazy, end=self.end))
         rows = _RowsAsked(target, at, self.limit)
         reading = {name: _OfTable(self, one.table, rows, known.get(name)) for name, one in places.items()}
         told = {name: known[name].asked if name in known else rows.asked for name in places}
-        return {name: UnreadRows(run=self.summary, asked=told[name], table=one.name, read=one) for name, one in reading.items()}
+        return {
+            name: UnreadRows(run=self.summary, asked=told[name], table=one.name, read=one, asked_of=self.end.name, within=self.end.within)
+            for name, one in reading.items()
+        }
 
 
 @dataclass

@@ -85,9 +85,13 @@ class SegmentedPlan:
     @cached_property
     def traceable(self) -> frozenset[int]:
         """The segments that rows of the result can go back to: all but the domains, and what only they read."""
-        found: set[int] = set()
-        for segment in self.segments:
-            if segment.kind != "domain" and (segment.number == 0 or segment.number in found):
-                found.add(segment.number)
+        return self.behind(0)[0] | {0}
+
+    def behind(self, number: int) -> tuple[frozenset[int], frozenset[int]]:
+        """The segments, and the source leaves, that rows of a segment can go back to."""
+        found, leaves = {number}, set[int]()
+        for segment in self.segments[number:]:
+            if segment.number in found and segment.kind != "domain":
                 found.update(leaf.segment for leaf in segment.inputs if isinstance(leaf, SegmentOutput))
-        return frozenset(number for number in found if self.segments[number].kind != "domain")
+                leaves.update(leaf.leaf for leaf in segment.inputs if isinstance(leaf, Source))
+        return frozenset(one for one in found - {number} if self.segments[one].kind != "domain"), frozenset(leaves)

@@ -45,7 +45,8 @@ def to_html(found: Sequence[LineageRows], remarks: Sequence[Guarantee] = (), pat
 def _title(found: Sequence[LineageRows]) -> str:
     if not found:
         return "Nothing was asked"
-    asked = f"{count(found[0].asked_rows, 'row')} of {visible(found[0].asked_table) or 'the result'}"
+    of = found[0].asked_table or ("the result" if found[0].asked_of == "result" else found[0].asked_of)
+    asked = f"{count(found[0].asked_rows, 'row')} of {visible(of)}"
     return f"What {asked} touched" if found[0].asked_table else f"What stands behind {asked}"
 
 

@@ -161,7 +161,7 @@ def lineage_rows_shown(found: LineageRows, hide: Sequence[str] = (), mask: Seque
     if not discretion:
         return found
     discretion = discretion.following(found.carried or {})
-    names = [*((name, of) for name in _all_names(found.rows)), *((word, found.asked_table) for word in _WORD.findall(found.asked))]
+    names = [*((name, of) for name in _all_names(found.rows)), *_words(found)]
     redaction = _redaction(names, discretion)
     if not redaction:
         return found
@@ -171,6 +171,15 @@ def lineage_rows_shown(found: LineageRows, hide: Sequence[str] = (), mask: Seque
         guarantee=_guarantee(found.guarantee, redaction),
         stale=tuple(redaction.text(one) for one in found.stale),
     )
+
+
+def _words(found: LineageRows) -> Iterator[tuple[str, str]]:
+    """The words of what was asked, each with the table of the rows that were asked about: one of them may be a column of its."""
+    table = found.asked_table or ("" if found.asked_of == "result" else found.asked_of)
+    for word in _WORD.findall(found.asked):
+        yield word, table
+        if table in found.within:
+            yield _PLAIN.sub("", word), table
 
 
 def text_shown(text: str, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> str:

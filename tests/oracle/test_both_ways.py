@@ -32,6 +32,7 @@ from airflow_lineage_provider.deriving.why_not.found_rows import found_rows
 from airflow_lineage_provider.deriving.why_not.question import asked_of
 from airflow_lineage_provider.errors import EmptyTarget, UnsupportedOperator
 from airflow_lineage_provider.plan.expressions import TRUE
+from airflow_lineage_provider.plan.operators import SegmentOutput
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.recording import tables_of
 from airflow_lineage_provider.secrecy import Secrets
@@ -241,6 +242,8 @@ def _check(case: Case, run: Run, expected: list[Row], subqueries: Subqueries = "
         # What all rows of a subquery are behind, no oracle says: it hangs on what of a condition stands in it. But both ways are one.
         for one in (subqueries, "rows") if subqueries == "data" else (subqueries,):
             _check_maps(run, read, one)
+        if subqueries == "partners":
+            _check_segments(run, read)
 
 
 def _base(case: Case, name: str) -> str:
@@ -322,6 +325,31 @@ def _check_maps(run: Run, read: Iterable[str], subqueries: Subqueries, differenc
                 own = numbered_rows(reached.of, sorted(reached.each_once().column(0).to_pylist()))
                 _check_inverse(made.lineage.between(own.of, table), own, sources)
     return pairs
+
+
+def _check_segments(run: Run, read: Iterable[str]) -> None:
+    """As a person asks: rows of a stored segment stand behind rows of the result exactly where these descend from them; what stands behind
+    them stands behind these, and all that does where the result is made of nothing else."""
+    plan = run.plan.plan
+    for number in sorted(run.plan.materialized.keys() & plan.traceable - {0}):
+        segment, tables = f"segment_{number}", tables_of(run.plan)
+        found = run.backward("true", segment, max_rows=MOST_TARGETS)
+        down = {(asked, int(found.rids[row])) for asked, row in _pairs(found)}
+        if not down:
+            continue
+        up = run.forward("true", segment, max_rows=10_000)
+        assert {(int(up.rids[row]), asked) for asked, row in _pairs(up)} == down
+        is_only_way = all(leaf in plan.behind(number)[1] for leaf in run.plan.sources) and plan.root.inputs == (
+            *(one for one in plan.root.inputs if isinstance(one, SegmentOutput) and one.segment == number),
+        )
+        for name in (one for one in read if {leaf.source.leaf for leaf in tables[one]} <= plan.behind(number)[1]):
+            behind = run.backward(None, name, of=segment, at=sorted({row for _, row in down}), max_rows=10_000)
+            positions, rids = sorted({row for _, row in down}), behind.rows.column("rid").to_pylist()
+            through = {(positions[asked], rids[row]) for asked, row in _pairs(behind)}
+            composed = {(asked, rid) for asked, row in down for other, rid in through if row == other}
+            whole = run.backward("true", name, max_rows=MOST_TARGETS)
+            direct = {(asked, whole.rows.column("rid")[row].as_py()) for asked, row in _pairs(whole)}
+            assert composed == direct if is_only_way else composed <= direct, (segment, name, composed ^ direct)
 
 
 def _source_rows(made: Derivation, name: str, table: RowSet) -> Rows:
