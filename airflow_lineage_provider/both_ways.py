@@ -58,6 +58,7 @@ class LineageOfRows(ABC):
         difference: Difference = ...,
         by_leaf: bool = ...,
         of: str | None = ...,
+        across: bool = ...,
         params: Mapping[str, Any] | None = ...,
         progress: Progress | bool | None = ...,
     ) -> dict[str, LineageRows]: ...
@@ -75,6 +76,7 @@ class LineageOfRows(ABC):
         difference: Difference = ...,
         by_leaf: Literal[False] = ...,
         of: str | None = ...,
+        across: bool = ...,
         params: Mapping[str, Any] | None = ...,
         progress: Progress | bool | None = ...,
     ) -> LineageRows: ...
@@ -92,6 +94,7 @@ class LineageOfRows(ABC):
         difference: Difference = ...,
         by_leaf: Literal[True],
         of: str | None = ...,
+        across: bool = ...,
         params: Mapping[str, Any] | None = ...,
         progress: Progress | bool | None = ...,
     ) -> dict[str, LineageRows]: ...
@@ -108,6 +111,7 @@ class LineageOfRows(ABC):
         difference: Difference = "control",
         by_leaf: bool = False,
         of: str | None = None,
+        across: bool = False,
         params: Mapping[str, Any] | None = None,
         progress: Progress | bool | None = None,
     ) -> LineageRows | dict[str, LineageRows]:
@@ -132,24 +136,42 @@ class LineageOfRows(ABC):
         one, with conditions on its columns, and ``table="segment_1"`` for those of its rows that stand behind. Of a source table that is
         called so ``table`` means the source table.
 
+        With ``across`` source rows that other recorded runs wrote are traced on through these runs, as by `explain`: the answer has the
+        rows of the tables that no recorded run wrote, which ``table`` names then, and is read at once.
+
         :raises InvalidTarget, EmptyTarget, TargetTooLarge, ResultNotStored: the rows, or the table, cannot be meant so.
         :raises AnswerTooLarge: when they are read: there are more source rows than `settings.source_limit`.
         :raises NotCaptured: without ``lazy``, what was not captured. (Which rows are meant is found all the same.)
+        :raises InvalidOption: ``across`` with ``by_leaf`` or ``of``, or without ``lazy``: these are asked of one run.
         :raises SparkRequired: a part of the answer needs Spark, and there is no session.
         :raises RunNotComplete: the run failed, was dropped, or is still going.
         """
+        from airflow_lineage_provider.deriving.across.behind import named_rows, rows_behind_all
         from airflow_lineage_provider.deriving.lineage_rows import stored_behind
-        from airflow_lineage_provider.deriving.numbering import stored_numbering
+        from airflow_lineage_provider.deriving.numbering import source_numbering, stored_numbering
         from airflow_lineage_provider.deriving.stored_ends import check_behind, named_end, segment_named, tables_behind
         from airflow_lineage_provider.deriving.unread import UnreadBehind, divided_tables
 
         check_options({"table": table, "max_rows": max_rows, "lazy": lazy, "subqueries": subqueries, "difference": difference})
-        check_options({"params": params, "by_leaf": by_leaf, "of": of})
+        check_options({"params": params, "by_leaf": by_leaf, "of": of, "across": across})
         most = settings.target_limit() if max_rows is None else max_rows
 
         def ask(question: Callable[[AskedRun], Any]) -> Any:
             return self._asking.answered("backward,", params, progress, lambda run: question(_asked_so(run, subqueries, difference)))
 
+        if across:
+            if not lazy or by_leaf or of is not None:
+                option = "lazy=False" if not lazy else "by_leaf=True" if by_leaf else f"of={of!r}"
+                raise InvalidOption(f"{option} is asked of one run, and across=True asks the runs behind it, too: take one of them")
+            sides: Difference = "control" if difference == "rows" else "data"
+
+            def question(run: AskedRun, onward: Onward) -> dict[str, LineageRows]:
+                asked = replace(run, subqueries=subqueries, difference=sides)
+                return rows_behind_all(asked, rows, at=at, limit=most, whole_sides=difference == "rows", onward=onward)
+
+            every = self._asking.answered_onward("backward,", params, progress, question)
+            found = {name: one if one.keys is None else one.replaced(numbering=source_numbering(ask, name)) for name, one in every.items()}
+            return found if table is None else named_rows(found, table)
         end, behind = named_end(self.plan, of), segment_named(self.plan, table)
         if behind is not None:
             if by_leaf:
@@ -167,8 +189,8 @@ class LineageOfRows(ABC):
             places = {name: one for name, one in places.items() if one.table in own}
         divided = frozenset() if by_leaf or not end.is_result else divided_tables(self._asking.record, self.plan, table)
         unread = UnreadBehind(ask=ask, divided=divided, plan=self.plan, summary=self.summary, limit=most, lazy=lazy, end=end)
-        found = unread.of(rows, at, places)
-        return found if table is None or by_leaf else next(iter(found.values()))
+        here = unread.of(rows, at, places)
+        return here if table is None or by_leaf else next(iter(here.values()))
 
     def witnesses(
         self,

@@ -278,6 +278,7 @@ def _backward(made: argparse.ArgumentParser) -> None:
     made.add_argument("rows", metavar="TARGET", nargs="?", help="a SQL predicate over the result's columns, or a JSON array of rows")
     made.add_argument("--at", metavar="N[,N]", help="in place of TARGET: positions of rows in the result, counted from 0")
     made.add_argument("--table", metavar="NAME", help="the source table, or stored segment, whose rows are wanted (default: every source)")
+    made.add_argument("--across", action="store_true", help="go on through the runs that wrote what this run read, as explain does")
     made.add_argument("--of", metavar="SEGMENT", help="TARGET says rows of this stored segment (segment_1, say), and not of the result")
     _subqueries(made)
     _difference(made)

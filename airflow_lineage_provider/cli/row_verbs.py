@@ -50,7 +50,7 @@ def why_not(options: Namespace, out: Streams) -> int:
 
 def forward(options: Namespace, out: Streams) -> int:
     """Show the rows of the result that descend from source rows, and those of later runs."""
-    return _show_answer(_asked(options, out, "ROWS", "forward", across=options.across, **_kept(options)), options, out)
+    return _show_answer(_asked(options, out, "ROWS", "forward", **_kept(options)), options, out)
 
 
 def impact(options: Namespace, out: Streams) -> int:
@@ -85,7 +85,7 @@ def _asked(options: Namespace, out: Streams, what: str, question: str, other: st
         further |= {} if other is None else {"other": lineage.get_run(other)}
         asked = {"at": options.at, "table": options.table, "max_rows": options.max_rows, "progress": out.progress}
         further |= {} if getattr(options, "lazy", True) else {"lazy": False}
-        for name, usual in (("subqueries", "partners"), ("difference", "control"), ("of", None), ("to", None)):
+        for name, usual in (("subqueries", "partners"), ("difference", "control"), ("of", None), ("to", None), ("across", False)):
             given = getattr(options, name, usual)
             further |= {} if given == usual else {name: given}
         found = getattr(run, question)(rows, **asked, **further, **secrets_given(options))

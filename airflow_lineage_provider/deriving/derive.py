@@ -102,8 +102,8 @@ def chosen_target(run: AskedRun, target: Any, at: Any, limit: int) -> Target:
     return RowsTarget(target, run.recorded, limit, run.total)
 
 
-def derive_rows(run: AskedRun, target: Target, *, summary: RunSummary, difference: Difference = "control") -> Derived:
-    """The explanation of a target's rows.
+def derive_rows(run: AskedRun, target: Target, *, summary: RunSummary, difference: Difference = "control", reasons: bool = True) -> Derived:
+    """The explanation of a target's rows, with or without ``reasons``.
 
     ``difference`` says what the right side of a difference (EXCEPT, NOT IN, NOT EXISTS) is in the answer: ``control``, one entry
     for the whole of it; ``data``, nothing; ``rows``, all its rows, among the source rows.
@@ -114,10 +114,22 @@ def derive_rows(run: AskedRun, target: Target, *, summary: RunSummary, differenc
     started = time.perf_counter()
     with derivation(run, target.condition(), sketched=True, columns=_columns_read(run)) as made:
         run.progress("finding the target rows")
-        return explained(made, target.numbers(made.rows), asked=target.asked, summary=summary, difference=difference, started=started)
+        numbers = target.numbers(made.rows)
+        return explained(
+            made, numbers, asked=target.asked, summary=summary, difference=difference, started=started, reasons=reasons
+        )  # fmt: skip
 
 
-def explained(made: Derivation, numbers: Numbers, *, asked: str, summary: RunSummary, difference: Difference, started: float) -> Derived:
+def explained(
+    made: Derivation,
+    numbers: Numbers,
+    *,
+    asked: str,
+    summary: RunSummary,
+    difference: Difference,
+    started: float,
+    reasons: bool = True,
+) -> Derived:
     """The same of rows whose numbers are known.
 
     :raises AnswerTooLarge: more source rows stand behind them than one answer may have; none was read.
@@ -125,7 +137,7 @@ def explained(made: Derivation, numbers: Numbers, *, asked: str, summary: RunSum
     run = made.run
     target_rows = result_rows(made.rows, numbers)
     run.progress("tracing")
-    answer, found = _answer(made, numbers, difference)
+    answer, found = _answer(made, numbers, difference, reasons)
     explanation = Explanation(
         id="",
         run=summary,
@@ -167,7 +179,7 @@ def result_rows(rows: RowSource, numbers: AnyNumbers) -> pa.Table:
     return with_interval_types(chosen, [a.type for a in output])
 
 
-def _answer(made: Derivation, numbers: Numbers, difference: Difference) -> tuple[_Answer, FoundSources]:
+def _answer(made: Derivation, numbers: Numbers, difference: Difference, reasons: bool) -> tuple[_Answer, FoundSources]:
     answer = _Answer()
     target, whole = numbered_rows(RESULT, numbers), difference == "rows"
     traced = made.lineage.behind(target, differences=whole)
@@ -179,8 +191,9 @@ def _answer(made: Derivation, numbers: Numbers, difference: Difference) -> tuple
     read = made.lineage.behind(target)
     answer.read = answer.links if read is traced else _links(read, found)
     answer.controls = () if difference == "data" else controls(made.recorded, read, found.leaves, listed=whole)
-    made.run.progress("reading reasons")
-    _reasons(made, traced, found, answer)
+    if reasons:
+        made.run.progress("reading reasons")
+        _reasons(made, traced, found, answer)
     return answer, found
 
 

@@ -47,7 +47,7 @@ def _source(at: int, name: str, rows: Any, plan_of: Callable[[str], RecordedPlan
         raise InvalidOption(f"sources: {name} is {rows.guarantee.level} ({rows.guarantee.cause}): what reads it would be of other rows")
     keys = rows.keys
     if keys is None or rows.table in rows.within:
-        what = rows.table if rows.table in rows.within else "a result"
+        what = "a result" if rows.table == "result" else rows.table if rows.within else f"{rows.table}, as another run read it"
         raise InvalidOption(f"sources: {name} is rows of {what}, which no pipeline can read again; {_WORKS}")
     source = tables_of(plan_of(rows.run.id))[rows.table][0]
     if source.identity.kind != "file_position":

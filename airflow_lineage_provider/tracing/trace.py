@@ -149,10 +149,15 @@ class Trace:
     @property
     def engine(self) -> str:
         """Who answered the tracing queries: an index that was captured, or an engine."""
-        found = {one.engine for one in self.queries}
-        captured, lazy = sorted(one for one in found if one.startswith(INDEX)), sorted(one for one in found if not one.startswith(INDEX))
-        told = [*captured, *([f"lazy: {', '.join(lazy)}"] if lazy else [])]
-        return "; ".join(told) or "lazy"
+        return engine_of(self.queries)
+
+
+def engine_of(queries: Iterable[TracingQuery]) -> str:
+    """Who answered tracing queries, in words: indexes that were captured, and engines."""
+    found = {one.engine for one in queries}
+    captured, lazy = sorted(one for one in found if one.startswith(INDEX)), sorted(one for one in found if not one.startswith(INDEX))
+    told = [*captured, *([f"lazy: {', '.join(lazy)}"] if lazy else [])]
+    return "; ".join(told) or "lazy"
 
 
 def trace(

@@ -76,7 +76,8 @@ class Across:
     """Traces a derivation on, through the runs behind its sources.
 
     ``open_run`` gives a run to be asked, ``describe`` what a person wants to know of its record. ``may_read`` says whether the rows that a
-    run wrote may be in the answer; where not, it says that they are withheld.
+    run wrote may be in the answer; where not, it says that they are withheld. Without ``reasons`` nobody asks why functions decided as they
+    did.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class Across:
         difference: Difference,
         limit: int,
         may_read: Callable[[RunRecord], bool] = lambda _: True,
+        reasons: bool = True,
     ) -> None:
         self._runs = runs
         self._may_read = may_read
@@ -94,6 +96,7 @@ class Across:
         self._describe = describe
         self._difference = difference
         self._limit = max(limit, MOST_ROWS)
+        self._reasons = reasons
         self._steps: dict[str, Step] = {}
         self._pending: dict[str, list[ReadBack]] = {}
 
@@ -161,7 +164,8 @@ class Across:
                 raise LineageError(f"{rows:,} of its rows were read, more than {self._limit:,}")
             run = self._open(run_id)
             target = OutputRows(batches, run.recorded)
-            derived = derive_rows(run, target, summary=self._describe(run.record), difference=self._difference)
+            about = self._describe(run.record)
+            derived = derive_rows(run, target, summary=about, difference=self._difference, reasons=self._reasons)
         except SparkRequired as needed:
             raise SparkRequired(f"run {run_id} of {pipeline}, which wrote {batches[0].table}: {needed}") from needed
         except (StoreUnavailable, IndexReplaced):

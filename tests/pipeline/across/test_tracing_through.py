@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Feature, Lineage
-from airflow_lineage_provider.errors import SparkRequired
+from airflow_lineage_provider.errors import InvalidOption, InvalidTarget, NotCaptured, SparkRequired
 from airflow_lineage_provider.store import Store
 from tests.answers import guarantees_of, links_of, runs_of
 from tests.pipeline.across.small_runs import behind, exact, sources, sql, totals
@@ -32,6 +32,9 @@ def test_two_runs(lineage: Lineage, tables: Path) -> None:
     assert behind(found, 0) == {"orders": [1, 2]}
     assert behind(found, 0, links="totals") == {"orders": [1, 2]}
     assert exact(found), guarantees_of(found)
+    rows = b.backward("client = 'ann'", across=True)
+    assert {name: (one.rows, one.guarantee.level) for name, one in rows.items()} == {"orders": (found.sources["orders"].rows, "exact")}
+    assert len(b.backward("client = 'ann'", "Orders", across=True)) == 2
     whole = b.explain("true")
     assert {whole.target.column("client")[row].as_py(): behind(whole, row)["orders"] for row in (0, 1)} == {"ann": [1, 2], "bob": [3, 4]}
 
@@ -45,6 +48,17 @@ def test_without_across_a_derivation_ends_at_what_the_run_read(lineage: Lineage,
     assert list(found.sources) == ["totals"]
 
 
+def test_rows_behind_all_runs_are_refused_what_one_run_is_asked(lineage: Lineage, tables: Path) -> None:
+    run = totals(lineage, tables)
+    refused: list[dict[str, Any]] = [{"lazy": False}, {"by_leaf": True}, {"of": "segment_1"}]
+    for one_run in refused:
+        with pytest.raises(InvalidOption, match="is asked of one run"):
+            run.backward("true", across=True, **one_run)
+    with pytest.raises(InvalidTarget, match="no source table 'nothing' is behind the run; there are orders"):
+        run.backward("true", "nothing", across=True)
+    assert run.backward("true", "orders", across=True).rids.tolist() == run.backward("true", "orders").rids.tolist()
+
+
 def test_three_runs_and_the_answer_is_kept(lineage: Lineage, tables: Path) -> None:
     a = totals(lineage, tables)
     text = "SELECT country, total, clients.client FROM {totals} JOIN {clients} ON totals.client = clients.client"
@@ -55,6 +69,13 @@ def test_three_runs_and_the_answer_is_kept(lineage: Lineage, tables: Path) -> No
     assert sources(found, "client")["clients"] == ["ann", "cy"]
     assert {name: one.run.id for name, one in found.intermediate.items()} == {"joined": b.id, "totals": a.id}
     assert exact(found)
+    rows = c.backward("true", across=True)
+    assert {name: len(one) for name, one in rows.items()} == {"orders": 5, "clients": 3}
+    place = {country: at for at, country in enumerate(c.result_table().column("country").to_pylist())}
+    assert Counter(rows["orders"].links.column("asked").to_pylist()) == Counter({place["UK"]: 3, place["US"]: 2})
+    assert rows["orders"].asked_rows == 2
+    with pytest.raises(NotCaptured, match=f"ask {a.id}"):
+        rows["orders"].rids  # noqa: B018
     again = lineage.derivation(found.id)
     assert [(one.rows, one.links, one.guarantee) for one in again.tables.values()] == [
         (one.rows, one.links, one.guarantee) for one in found.tables.values()
