@@ -50,6 +50,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "recorded_run",
             "requested",
             "retried",
+            "rows_behind",
             "run_views",
             "sketched_run",
             "standing_run",

@@ -273,10 +273,10 @@ def rows_found(
     """
     import pyarrow as pa
 
-    numbers = different(found)
+    numbers, how = different(found), "descend from" if asked_table or end.is_result else "stand behind"
     if len(numbers) > made.run.most_sources:
         raise AnswerTooLarge(
-            f"{len(numbers):,} rows of {end.in_words} answer to {asked}, more than the "
+            f"{len(numbers):,} rows of {end.in_words} {how} {asked}, more than the "
             f"{made.run.most_sources:,} that one answer may have: ask about fewer rows, or raise AIRFLOW_LINEAGE_SOURCE_LIMIT"
         )
     made.run.progress(f"reading the rows of {end.in_words}")
