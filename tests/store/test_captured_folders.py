@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -32,6 +35,7 @@ from airflow_lineage_provider.store import Column, RunRecord, Store, home_rows, 
 from airflow_lineage_provider.store.connection import Connector, make_engine
 from airflow_lineage_provider.tracing.maps import Rows, RowSet
 from airflow_lineage_provider.tracing.reserved import TAG
+from tests.new_process import ROOT
 from tests.store.conftest import Granted, sql
 
 ROWS, OTHERS = 7, 30
@@ -253,6 +257,46 @@ def test_what_no_run_tells_of_is_removed(store: Store, lineage: Lineage, place: 
     sql(store.tcp_url, late)
     Store.open(store.url).close()
     assert asked(store, run, index) == EDGES
+
+
+KILLED = """
+import os, signal, sys
+from airflow_lineage_provider import Lineage
+from airflow_lineage_provider.deriving import index_files
+from airflow_lineage_provider.kept_index import keep
+from airflow_lineage_provider.store import Store
+from tests.store.test_captured_folders import OTHER_EDGES, built
+
+url, place, run, when = sys.argv[1:]
+store = Store.open(url)
+
+def killed(*given):
+    if when == "written":
+        write(*given)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+write, index_files.write = index_files.write, killed
+with Lineage(store=store, data=f"file:{place}") as lineage:
+    keep(lineage, run, built(OTHER_EDGES))
+"""
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("when", ["leased", "written"])
+def test_a_driver_that_is_killed_leaves_what_was_captured_before(store: Store, lineage: Lineage, place: Path, run: str, when: str) -> None:
+    index = keep(lineage, run, built())
+    before = file_of(place, run)
+    command = [sys.executable, "-W", "ignore", "-c", KILLED, store.tcp_url, str(place), run, when]
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert len([*(place / run).iterdir()]) == (2 if when == "written" else 1)
+    assert store.run(run).captured == index
+    assert asked(store, run, index) == EDGES
+    leased = f"UPDATE lineage.discarded_folders SET discarded = now() - interval '1 s' WHERE run_id = '{run}' AND discarded > now()"
+    sql(store.tcp_url, leased)
+    Store.open(store.url).close()
+    assert [*(place / run).iterdir()] == [before.parent]
+    assert asked(store, run, keep(lineage, run, built(OTHER_EDGES))) == OTHER_EDGES
 
 
 def test_what_cannot_be_written_or_kept_leaves_what_was(
