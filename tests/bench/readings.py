@@ -112,13 +112,14 @@ class Meter:
         return Reading((time.perf_counter() - started) / times, {"driver": (time.process_time() - cpu) / times})
 
     def asked(self, work: Callable[[], Any]) -> dict[str, int]:
-        """Do it, and count what the store's server is asked meanwhile, by anybody; nothing is counted where there is none here.
+        """Do it, and count what the store's server is asked meanwhile, by anybody; nothing is counted where this process has none, but
+        another does, whose log it does not know.
 
         Nor where it does not write its log in time: readings of hours are not lost for it.
         """
         asked = Asked()
         with suppress(TimeoutError):
-            if self._store is not None:
+            if self._store is not None and self._store.is_started_again:
                 with noted(embedded.ensure_running(self._store.home)) as asked:
                     work()
         counts = {"statements": len(asked.statements), "transactions": asked.transactions, "connections": asked.connections}

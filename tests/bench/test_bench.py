@@ -290,6 +290,12 @@ def test_the_page_and_the_tables(tmp_path: Path) -> None:
     assert table.row_count == len(figure_names(one))
 
 
+def test_statements_are_counted_where_the_server_is_this_process_s() -> None:
+    """An arm in a process of its own opens the store of another by its URL: nobody there knows the server's log."""
+    store: Any = SimpleNamespace(is_started_again=False)
+    assert Meter(None, store).asked(lambda: None) == Meter(None, None).asked(lambda: None) == {}
+
+
 @pytest.mark.processes
 def test_an_arm_of_a_process_of_its_own() -> None:
     """What it has of memory is its own, whatever others had before it; and it is told where it had most."""
