@@ -18,6 +18,7 @@ import psutil
 import pytest
 from rich.table import Table
 
+from airflow_lineage_provider.store import Store
 from tests.bench import comparison, readings
 from tests.bench.compare import differences
 from tests.bench.comparison import AnswersDiffer, Arm, Comparison, compared
@@ -290,10 +291,14 @@ def test_the_page_and_the_tables(tmp_path: Path) -> None:
     assert table.row_count == len(figure_names(one))
 
 
-def test_statements_are_counted_where_the_server_is_this_process_s() -> None:
+def test_statements_are_counted_where_the_server_is_this_process_s(store: Store) -> None:
     """An arm in a process of its own opens the store of another by its URL: nobody there knows the server's log."""
-    store: Any = SimpleNamespace(is_started_again=False)
-    assert Meter(None, store).asked(lambda: None) == Meter(None, None).asked(lambda: None) == {}
+    opened = Store.open(store.tcp_url)
+    try:
+        assert Meter(None, opened).asked(opened.may_derive) == {}
+    finally:
+        opened.close()
+    assert Meter(None, store).asked(store.may_derive)["statements"] >= 1
 
 
 @pytest.mark.processes
