@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -28,11 +28,13 @@ _WORKS = "write one expression of DuckDB's SQL over single rows, of functions th
 def row_values(expressions: Sequence[str], rows: pa.Table) -> pa.Table:
     """The values of expressions for each row, in the rows' order: ``value_0`` and so on.
 
-    :raises InvalidOption: one is none, has not one value for each row, or would have others another time; says which and why.
+    :raises InvalidOption: one is none, has not one value for each row, would have others another time, or values that are others where they
+        are read again; says which and why.
     :raises EnvironmentProblem: DuckDB is not installed.
     """
     for one in expressions:
         _check(one, rows.column_names)
+    _check_types(tuple(expressions), rows.schema)
     columns = ", ".join(f"({one}\n) AS value_{at}" for at, one in enumerate(expressions))
     try:
         found = selected(f"SELECT {columns} FROM rows", {"rows": rows})
@@ -43,6 +45,33 @@ def row_values(expressions: Sequence[str], rows: pa.Table) -> pa.Table:
     if found.num_columns != len(expressions) or found.num_rows != rows.num_rows:
         raise InvalidOption(f"{', '.join(map(shown, expressions))}: not one value for each row; {_WORKS}, without aggregates")
     return found
+
+
+@lru_cache(maxsize=256)
+def _check_types(expressions: tuple[str, ...], schema: pa.Schema) -> None:
+    """That values mean the same where they are compared, grouped and put in order again: what is an enumeration, an UUID, or a text with an
+    order of its own to DuckDB is a plain text when it comes back.
+
+    :raises InvalidOption: those of one do not.
+    """
+    columns = ", ".join(f"({one}\n) AS value_{at}" for at, one in enumerate(expressions))
+    types = ", ".join(f"typeof(any_value(value_{at}))" for at in range(len(expressions)))
+    nothing = {"rows": schema.empty_table()}
+    try:
+        values, own = (
+            selected(f"SELECT {columns} FROM rows", nothing),
+            selected(f"SELECT {types} FROM (SELECT {columns} FROM rows)", nothing),
+        )
+    except InvalidOption:
+        return  # it is none, which is said where it is computed
+    again = selected(f"SELECT {types} FROM rows", {"rows": values})
+    for one, made, read in zip(expressions, own.columns, again.columns, strict=True):
+        words = [token.text.casefold() for token in balanced(one) if not token.token_type.name.endswith("STRING")]
+        if made[0] != read[0]:
+            works = f"write it as another type, ({one})::VARCHAR for one"
+            raise InvalidOption(f"{shown(one)} is of type {made[0]}, which is not kept as such: {works}")
+        if "collate" in words and "VARCHAR" in str(made[0]):
+            raise InvalidOption(f"{shown(one)} is a text with an order of its own, which is not kept: write lower(…), say, without COLLATE")
 
 
 def always_the_same(expression: str, columns: Sequence[str] = ()) -> bool:
