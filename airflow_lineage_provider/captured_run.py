@@ -71,7 +71,6 @@ class CapturedLineageOfRun(OfRecordedRun):
         :raises StoreNotPermitted: the store's user may only read.
         :raises RunNotComplete: the run failed, was dropped, or is still going.
         """
-        check_options({"direction": direction, "subqueries": subqueries, "difference": difference, "witnesses": witnesses})
         check_options({"params": params})
         wanted = Capture(direction=direction, tables=tables, subqueries=subqueries, difference=difference, witnesses=witnesses)
         self._capture(wanted, params, progress)

@@ -120,7 +120,8 @@ class LineageRows(ShownAsPage):
     @property
     def rids(self) -> npt.NDArray[np.int64]:
         """The numbers of the rows, each once, ascending: of rows of a result, or of a segment, their positions, as ``at`` takes them; of
-        source rows their numbers in the version of the table that the run read, from 0, which are the same in every run that read it.
+        source rows their numbers in the version of the table that the run read, from 0. Of files these are the same in every run that
+        read them; rows that are known by their values have those which capturing their lineage gave them.
 
         :raises NotCaptured: nothing numbers the rows: they are known by their values, and their lineage was not captured; or the answer was
             kept. :raises SourceUnavailable: the table is another now, and its lineage was not captured.

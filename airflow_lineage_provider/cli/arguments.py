@@ -19,6 +19,7 @@ from airflow_lineage_provider.words import (
     CaptureWhen,
     Difference,
     OnStoreFailure,
+    ProfileMethod,
     ProfileNulls,
     Reasons,
     SketchesWhen,
@@ -120,6 +121,12 @@ def _run(made: argparse.ArgumentParser) -> None:
         help="capture the lineage, and find what is behind groups after they are made, while they are made, or as is likely to cost less",
     )  # fmt: skip
     made.add_argument(
+        "--capture-direction", choices=words(CaptureDirection),
+        help="capture the lineage for questions that go this way (default: both)",
+    )  # fmt: skip
+    captured_tables.add_to(made, "capture-")
+    made.add_argument("--capture-witnesses", action="store_true", help="capture as well which source rows together made each row")
+    made.add_argument(
         "--source", nargs=3, action="append", default=[], metavar=("NAME", "RUN", "ROWS"),
         help="let the pipeline read, as {NAME} of its text or as this argument of its function, the rows of the source table NAME that "
         "stand behind rows of a recorded run's result, which a predicate tells (may be repeated)",
@@ -168,6 +175,10 @@ def _profile(made: argparse.ArgumentParser) -> None:
     made.add_argument(
         "--nulls", default=words(ProfileNulls)[0], choices=words(ProfileNulls),
         help="a row with a NULL takes no part, or NULL is a value like others (default: %(default)s)",
+    )  # fmt: skip
+    made.add_argument(
+        "--method", default=words(ProfileMethod)[0], choices=words(ProfileMethod),
+        help="find violations by counting, by groups' rows, or by what is likely to be quicker (default: %(default)s)",
     )  # fmt: skip
     max_rows(made, "TABLE may have at most N rows; more are an error (default: 10000000)")
     spark(made)
@@ -278,6 +289,7 @@ def _backward(made: argparse.ArgumentParser) -> None:
     made.add_argument("rows", metavar="TARGET", nargs="?", help="a SQL predicate over the result's columns, or a JSON array of rows")
     made.add_argument("--at", metavar="N[,N]", help="in place of TARGET: positions of rows in the result, counted from 0")
     made.add_argument("--table", metavar="NAME", help="the source table, or stored segment, whose rows are wanted (default: every source)")
+    made.add_argument("--by-leaf", action="store_true", help="tell the places apart at which the run has read a table")
     made.add_argument("--across", action="store_true", help="go on through the runs that wrote what this run read, as explain does")
     made.add_argument("--of", metavar="SEGMENT", help="TARGET says rows of this stored segment (segment_1, say), and not of the result")
     _subqueries(made)
@@ -328,7 +340,12 @@ def _no_lazy(made: argparse.ArgumentParser) -> None:
 
 
 def _brush(made: argparse.ArgumentParser) -> None:
-    made.add_argument("paths", metavar="PATH", nargs="+", help="Parquet files, or folders of them: the rows of one table")
+    made.add_argument(
+        "paths",
+        metavar="PATH",
+        nargs="+",
+        help="Parquet files, or folders of them: the rows of one table; with --run also the name of one that the run has read",
+    )
     made.add_argument("--view", type=pair(str), action="append", default=[], metavar="NAME=EXPRESSION",
                       help="a view, by an expression of DuckDB's SQL over a row; may be given several times")  # fmt: skip
     made.add_argument("--run", dest="runs", type=pair(str), action="append", default=[], metavar="NAME=RUN",

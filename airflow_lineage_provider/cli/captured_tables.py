@@ -16,27 +16,27 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.capture.wanted import CaptureTable, Cube
 
 
-def add_to(made: argparse.ArgumentParser) -> None:
-    """The options of a verb."""
+def add_to(made: argparse.ArgumentParser, prefix: str = "") -> None:
+    """The options of a verb; those of one that does other things, too, begin with a ``prefix``."""
     made.add_argument(
-        "--tables", type=columns, metavar="NAME[,NAME]",
+        f"--{prefix}tables", dest="captured_tables", type=columns, metavar="NAME[,NAME]",
         help="only lineage of these source tables; that of others is traced when it is asked for (default: all)",
     )  # fmt: skip
     made.add_argument(
-        "--where", type=pair(str), action="append", default=[], metavar="TABLE=CONDITION",
+        f"--{prefix}where", dest="captured_where", type=pair(str), action="append", default=[], metavar="TABLE=CONDITION",
         help="of a table, only rows that meet a condition; questions about others are traced",
     )  # fmt: skip
     made.add_argument(
-        "--partition-by", type=pair(str), action="append", default=[], metavar="TABLE=EXPRESSION",
+        f"--{prefix}partition-by", dest="captured_partition_by", type=pair(str), action="append", default=[], metavar="TABLE=EXPRESSION",
         help="order a table's rows behind each row by an expression: conditions on it leave most unread; may be given several times",
     )  # fmt: skip
     made.add_argument(
-        "--cube", type=pair(json_or_text), action="append", default=[], metavar="TABLE=CUBE",
+        f"--{prefix}cube", dest="captured_cube", type=pair(json_or_text), action="append", default=[], metavar="TABLE=CUBE",
         help='keep aggregates of a table\'s rows behind each row: {"by": ["mode"], "measures": ["count(*)", "sum(tax)"]}; may be given '
         "several times",
     )  # fmt: skip
     made.add_argument(
-        "--granularity", type=pair(str), action="append", default=[], metavar="TABLE=EXPRESSION",
+        f"--{prefix}granularity", dest="captured_granularity", type=pair(str), action="append", default=[], metavar="TABLE=EXPRESSION",
         help="keep which values of an expression a table's rows have, in place of the rows; may be given several times (TABLE= alone: "
         "keep nothing of it)",
     )  # fmt: skip
@@ -50,22 +50,23 @@ def wanted_tables(options: Namespace) -> Sequence[str] | dict[str, CaptureTable]
     from airflow_lineage_provider.capture.wanted import CaptureTable
 
     conditions: dict[str, str] = {}
-    for table, condition in options.where:
+    for table, condition in options.captured_where:
         if table in conditions:
-            raise InvalidCapture(f"--where: two conditions are given for {table}; join them by AND")
+            raise InvalidCapture(f"where: two conditions are given for {table}; join them by AND")
         conditions[table] = condition
-    named = [table for given in (options.where, options.partition_by, options.cube, options.granularity) for table, _ in given]
+    by_table = (options.captured_where, options.captured_partition_by, options.captured_cube, options.captured_granularity)
+    named = [table for given in by_table for table, _ in given]
     if not named:
-        tables: Sequence[str] | None = options.tables
+        tables: Sequence[str] | None = options.captured_tables
         return tables
     return {
         table: CaptureTable(
             where=conditions.get(table),
-            partition_by=[one for name, one in options.partition_by if name == table],
-            cube=[_cube(one) for name, one in options.cube if name == table],
-            granularity=_granularity([one for name, one in options.granularity if name == table]),
+            partition_by=[one for name, one in options.captured_partition_by if name == table],
+            cube=[_cube(one) for name, one in options.captured_cube if name == table],
+            granularity=_granularity([one for name, one in options.captured_granularity if name == table]),
         )
-        for table in dict.fromkeys([*(options.tables or ()), *named])
+        for table in dict.fromkeys([*(options.captured_tables or ()), *named])
     }
 
 

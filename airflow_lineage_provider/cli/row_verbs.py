@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.answers.why_not import WhyNot
 
 
+_USUAL = {"subqueries": "partners", "difference": "control", "of": None, "to": None, "across": False, "by_leaf": False}
+"""Options of questions that are handed on where they are given."""
+
+
 def target_of(text: str) -> str | list[dict[str, Any]]:
     """Which rows are meant: a predicate as it is; a JSON object or array (which no SQL predicate can be) as rows.
 
@@ -85,7 +89,7 @@ def _asked(options: Namespace, out: Streams, what: str, question: str, other: st
         further |= {} if other is None else {"other": lineage.get_run(other)}
         asked = {"at": options.at, "table": options.table, "max_rows": options.max_rows, "progress": out.progress}
         further |= {} if getattr(options, "lazy", True) else {"lazy": False}
-        for name, usual in (("subqueries", "partners"), ("difference", "control"), ("of", None), ("to", None), ("across", False)):
+        for name, usual in _USUAL.items():
             given = getattr(options, name, usual)
             further |= {} if given == usual else {name: given}
         found = getattr(run, question)(rows, **asked, **further, **secrets_given(options))

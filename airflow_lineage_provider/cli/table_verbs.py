@@ -49,7 +49,8 @@ def _linked_views(options: Namespace, out: Streams, stack: ExitStack) -> Crossfi
         lineage = asking(options, out, stack)
         views |= {name: lineage.get_run(run) for name, run in options.runs}
         out.progress("finding the bars of runs, and reading the values of the other views")
-        return lineage.crossfilter(options.paths, views)
+        # (Of several paths none is the name of a table that the runs have read.)
+        return lineage.crossfilter(options.paths[0] if len(options.paths) == 1 else options.paths, views)
     out.progress("reading the values of the views")
     return Crossfilter.over(options.paths, views)
 
@@ -69,15 +70,16 @@ def profile(options: Namespace, out: Streams) -> int:
     """Show which values of a table violate functional dependencies; a table of Spark's starts Spark."""
     from pathlib import Path
 
+    how = {"nulls": options.nulls, "method": options.method, "max_rows": options.max_rows}
     with ExitStack() as stack:
         if Path(options.table).exists():
             from airflow_lineage_provider.profiled import profile_of_file
 
-            found = profile_of_file(Path(options.table), options.fds, nulls=options.nulls, max_rows=options.max_rows)
+            found = profile_of_file(Path(options.table), options.fds, **how)
         else:
             lineage = asking(options, out, stack)
             run = found_run(lineage, Namespace(run=options.table, pipeline=options.pipeline))
-            found = lineage.profile(run, options.fds, nulls=options.nulls, max_rows=options.max_rows)
+            found = lineage.profile(run, options.fds, **how)
     withheld = {"hide": options.hide, "mask": options.mask}
     give(
         options, out, page=lambda path: found.graph.to_html(path, **withheld), to_dict=lambda: found.to_dict(**withheld),

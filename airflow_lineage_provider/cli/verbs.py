@@ -87,11 +87,16 @@ def run(options: Namespace, out: Streams) -> int:
 
 
 def _captured(options: Namespace) -> Capture | CaptureWhen:
-    if options.capture_mode is None:
+    given = {
+        "mode": options.capture_mode, "direction": options.capture_direction, "tables": wanted_tables(options),
+        "witnesses": options.capture_witnesses or None,
+    }  # fmt: skip
+    how = {name: one for name, one in given.items() if one is not None}
+    if not how:
         return options.capture or "lazy"
     if options.capture == "lazy":
-        raise InvalidOption(f"--capture lazy captures nothing, and --capture-mode {options.capture_mode} says how: give one of them")
-    return Capture(mode=options.capture_mode)
+        raise InvalidOption(f"--capture lazy captures nothing, and the lineage is to be captured with {', '.join(how)}: give one of them")
+    return Capture(**how)
 
 
 def _rows_of_lineage(lineage: Lineage, given: list[list[str]]) -> dict[str, LineageRows]:

@@ -10,7 +10,7 @@ from airflow_lineage_provider.answers.consumed_rows import aggregated
 from airflow_lineage_provider.errors import InvalidCapture, InvalidOption, UnsupportedOperator
 from airflow_lineage_provider.recording import empty_rows, tables_of, wanted_tables
 from airflow_lineage_provider.sources.row_expressions import row_values
-from airflow_lineage_provider.sql.measures import measures_of
+from airflow_lineage_provider.sql.measures import kept_parts, measures_of
 from airflow_lineage_provider.tracing.witnesses import check_has_witnesses
 
 if TYPE_CHECKING:
@@ -63,6 +63,9 @@ def _check(table: str, wanted: CaptureTable, rows: pa.Table) -> None:
     for cube in wanted.cube:
         with _told(f"capture: cube: measures of {table}"):
             aggregated((), list(dict.fromkeys(cube.measures)), rows)
+            # What is kept of an average are sums and counts, and there are averages of dates, of which there are no sums.
+            parts = dict.fromkeys(f"{one.function}({one.argument})" for one in kept_parts(measures_of(cube.measures)))
+            aggregated((), [f"{part} AS part_{at}" for at, part in enumerate(parts)], rows)
 
 
 def _expressions(wanted: CaptureTable) -> Iterator[tuple[str, str]]:

@@ -15,9 +15,14 @@ CUBE = '{"by": ["mode"], "measures": ["count(*)", "sum(tax)"]}'
 
 
 def wanted(*arguments: str) -> Any:
-    parser = argparse.ArgumentParser(exit_on_error=False)
+    """As a verb of its own has them, and as one that does other things, too."""
+    parser, longer = (argparse.ArgumentParser(exit_on_error=False) for _ in range(2))
     add_to(parser)
-    return wanted_tables(parser.parse_args(arguments))
+    add_to(longer, "capture-")
+    found = wanted_tables(parser.parse_args(arguments))
+    prefixed = [f"--capture-{one.removeprefix('--')}" if one.startswith("--") else one for one in arguments]
+    assert wanted_tables(longer.parse_args(prefixed)) == found
+    return found
 
 
 @pytest.mark.parametrize(("arguments", "found"), [

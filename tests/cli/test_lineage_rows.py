@@ -24,6 +24,8 @@ def test_backward_shows_every_table_or_one(calls: list[tuple[Any, ...]], capfd: 
     assert named(calls, "backward")[-1] == ("backward", "run-1", None, "loans", {"at": "0,3", "max_rows": None})
     assert main(["backward", "run-1", "true", "--of", "segment_1", "--table", "loans"]) == 0
     assert named(calls, "backward")[-1][-1] == {"at": None, "max_rows": None, "of": "segment_1"}
+    assert main(["backward", "run-1", "true", "--by-leaf"]) == 0
+    assert named(calls, "backward")[-1][-1] == {"at": None, "max_rows": None, "by_leaf": True}
     assert main(["backward", "run-1", "true", "--across"]) == 0
     assert named(calls, "backward")[-1][-1] == {"at": None, "max_rows": None, "across": True}
     assert main(["forward", "run-1", "true", "--table", "loans", "--to", "segment_1"]) == 0

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from airflow_lineage_provider import Capture
+from airflow_lineage_provider import Capture, CaptureTable
 from airflow_lineage_provider.cli import main
 from airflow_lineage_provider.errors import StoreUnavailable
 from airflow_lineage_provider.records.sketches import SketchUse
@@ -53,6 +53,9 @@ def test_run_a_function_of_a_file(calls: list[tuple[Any, ...]], capfd: pytest.Ca
         (["--capture", "eager"], "eager"),
         (["--capture-mode", "inject"], Capture(mode="inject")),
         (["--capture", "eager", "--capture-mode", "auto"], Capture(mode="auto")),
+        (["--capture-direction", "backward", "--capture-tables", "a"], Capture(direction="backward", tables=("a",))),
+        (["--capture-where", "a=x > 1", "--capture", "eager"], Capture(tables={"a": CaptureTable(where="x > 1")})),
+        (["--capture-witnesses"], Capture(witnesses=True)),
     ],
 )
 def test_when_lineage_is_captured(calls: list[tuple[Any, ...]], options: list[str], expected: Any) -> None:

@@ -262,6 +262,9 @@ def test_captured_with_the_run_and_refused_before_it(spark: SparkSession, store:
         CaptureTable(cube=[Cube(by=["nothing"])]): 'cube: by of part_sales: .*Referenced column "nothing"',
         CaptureTable(cube=[Cube(measures=["sum(mode)"])]): "cube: measures of part_sales: .*No function matches",
         CaptureTable(cube=[Cube(measures=["sum(random())"])]): r"cube: measures of part_sales: .*another time \(random\)",
+        CaptureTable(cube=[Cube(measures=["avg(day)"])]): "cube: measures of part_sales: .*No function matches",
+        CaptureTable(partition_by=["mode COLLATE NOCASE"]): "partition_by of part_sales: .*a text with an order of its own",
+        CaptureTable(granularity=["mode::ENUM('AIR')"]): "granularity of part_sales: .* is of type ENUM",
         CaptureTable(partition_by=["[kind]"]): "is of type list<.*>, of which there are no classes; cast it to a text",
     }.items():
         with pytest.raises(InvalidCapture, match=message):
