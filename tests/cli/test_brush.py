@@ -78,6 +78,9 @@ def test_runs_as_views(of_flights: tuple[str, dict[str, str]], store: Store, cap
         row[0]: row[1] for row in by["bars"]["rows"] if row[1]
     }
     assert [row[1] for row in late["bars"]["rows"]] == [(table.delay <= 10).sum(), (table.delay > 10).sum()]
+    (by_name,) = {one for run in Lineage(store=store).get_run(runs["carriers"]).plan.sources.values() for one in [run.source.relation.name]}
+    assert main(["brush", by_name, *views, "--store", store.url, "--brush", "late=true", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["views"][1] == by
     assert main(["brush", folder, "--run", "by=01zz", "--store", store.url]) == 2
     assert "01zz" in capfd.readouterr().err
 
