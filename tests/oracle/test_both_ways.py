@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, note
 from pyspark.sql import SparkSession
 
-from airflow_lineage_provider import Capture, CaptureTable, Lineage
+from airflow_lineage_provider import Capture, CaptureTable, Cube, Lineage
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.answers.witnesses import Witnesses
 from airflow_lineage_provider.capture import ends
@@ -110,6 +110,7 @@ def _check_case(case: Case, lineage: Lineage, spark: SparkSession) -> None:
                         _check_backward(case, lineage.get_run(run.id).backward("true", max_rows=MOST_TARGETS), expected)
                 if len(expected) <= MOST_BY_VALUE:
                     _check_by_value(case, lineage.get_run(run.id), expected)
+                    _check_in_classes(case, lineage.get_run(run.id), expected)
             elif written is not None:
                 assert lineage.get_run(run.id).capture().of_output
                 _check_captured(case, lineage.get_run(run.id), expected)
@@ -183,6 +184,32 @@ def _check_forward_of_value(case: Case, name: str, run: Run, values: dict[str, A
     assert not wanted or ", values of " in found.engine
     rids = [row[case.tables[base].rid] for row in case.tables[base].rows]
     assert found.asked_rows == sum(_values(case, base, rid) == told_of for rid in rids)
+
+
+def _check_in_classes(case: Case, run: Run, expected: list[Row]) -> None:
+    """Captured in classes of a column's values, with a cube: conditions on the column give the oracle's rows, and the cube counts them."""
+    tables = tables_of(run.plan)
+    read = Counter(_base(case, name) for name in tables)
+    for name, group in tables.items():
+        base = _base(case, name)
+        if len(group) > 1 or read[base] > 1 or not _columns(case, base):
+            continue
+        column, at = _columns(case, base)[0]
+        of_rid = {row[case.tables[base].rid]: row[at] for row in case.tables[base].rows}
+        behind = [[of_rid[rid] for table, rid in row.lineage if table == base] for row in expected]
+        by = quoted(column)
+        run.capture(tables={name: CaptureTable(partition_by=[by], cube=[Cube(by=[by], measures=["count(*)"])])})
+        for value in [one for one in dict.fromkeys(of_rid.values()) if isinstance(one, int | str) and not isinstance(one, bool)][:2]:
+            condition = f"{by} = :value"
+            found = run.backward("true", name, max_rows=MOST_TARGETS).where(condition, value=value)
+            given = Counter(asked for asked, _ in _pairs(found))
+            assert sorted(given.values()) == sorted(n for some in behind if (n := some.count(value))), (name, value)
+            assert {of_rid[rid] for rid in found.rows.column("rid").to_pylist()} <= {value}
+        for place in range(len(expected)):
+            cells = run.backward(None, name, at=place).aggregate([by], ["count(*) AS n"])
+            assert b"index: cube" in cells.schema.metadata[b"engine"]
+            told = frozenset((same(value), n) for value, n in zip(*(one.to_pylist() for one in cells.columns), strict=True))
+            assert told in {frozenset(Counter(map(same, some)).items()) for some in behind}, (name, place)
 
 
 def _columns(case: Case, base: str) -> list[tuple[str, int]]:
