@@ -183,7 +183,8 @@ def rows_from(
         asked = asked_of(rows, table, run.recorded, run.on_demand.session, at=at)
         if by_value and to.is_result and (known := descendants_by_value(run, asked, limit)) is not None:
             return _known_by_value(run, asked, known, summary=summary, lazy=lazy, started=started)
-        check_behind(run.recorded, to, asked.table)
+        if not to.is_result:
+            check_behind(run.recorded, to, asked.table)
         run.progress("finding the source rows")
         meant = _meant(run, asked, limit)
     with derivation(run, TRUE, lazy=lazy, written=written and to.is_result) as made:

@@ -68,13 +68,11 @@ def _stored(recorded: RecordedPlan) -> list[StoredEnd]:
     return [StoredEnd(number, made[number].name) for number in sorted(made) if number and number in plan.traceable]
 
 
-def check_behind(recorded: RecordedPlan, end: StoredEnd, behind: StoredEnd | str | None) -> None:
+def check_behind(recorded: RecordedPlan, end: StoredEnd, behind: StoredEnd | str) -> None:
     """That rows of a stored segment, or of a source table, can stand behind rows of ``end``.
 
     :raises InvalidTarget: they cannot.
     """
-    if behind is None:
-        return
     segments, leaves = recorded.plan.behind(end.segment)
     if isinstance(behind, StoredEnd):
         is_behind, name = behind.segment in segments, behind.name
