@@ -44,8 +44,8 @@ def run(ground: Ground) -> Iterator[Comparison]:
     yield _compared(ground, f"{EACH} runs, by threads of one session", {f"{n} at once": partial(_runs, ground, n) for n in workers})
     with ExitStack() as stack:
         sessions = [stack.enter_context(_session(ground, number)) for number in range(max(workers))]
-        for one in sessions:
-            one.ask(numbers=[0])
+        for one in sessions:  # as warm as one that has done all of the runs
+            one.ask(numbers=list(range(EACH)))
         own = {f"{n} at once": Arm(partial(_runs_apart, ground, sessions[:n]), *_GIVEN_AND_READ) for n in workers}
         yield _told(compared(f"{EACH} runs, by processes with sessions of their own", own, ground.meter, ground.repeats))
     made = ground.lineage.run(SQL.format(least=0), name="bench asked at once")
