@@ -55,7 +55,6 @@ def test_run_a_function_of_a_file(calls: list[tuple[Any, ...]], capfd: pytest.Ca
         (["--capture", "eager", "--capture-mode", "auto"], Capture(mode="auto")),
         (["--capture-direction", "backward", "--capture-tables", "a"], Capture(direction="backward", tables=("a",))),
         (["--capture-where", "a=x > 1", "--capture", "eager"], Capture(tables={"a": CaptureTable(where="x > 1")})),
-        (["--capture-witnesses"], Capture(witnesses=True)),
     ],
 )
 def test_when_lineage_is_captured(calls: list[tuple[Any, ...]], options: list[str], expected: Any) -> None:

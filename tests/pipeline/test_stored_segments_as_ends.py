@@ -47,12 +47,13 @@ def run(spark: SparkSession, store: Store, tmp_path_factory: pytest.TempPathFact
         spark.catalog.dropTempView(f"end_{name}")
 
 
-@pytest.fixture(params=["traced", "captured"])
-def asked(request: pytest.FixtureRequest, run: Run, store: Store) -> Run:
-    run.forget_captured()
-    if request.param == "captured":
-        run.capture()
-    return Lineage(run._lineage.spark, store=store).get_run(run.id)
+def asked_both_ways(run: Run, store: Store) -> Iterator[Run]:
+    """The run, of which nothing is captured, and of which all is."""
+    for captured in (False, True):
+        run.forget_captured()
+        if captured:
+            run.capture()
+        yield Lineage(run._lineage.spark, store=store).get_run(run.id)
 
 
 def pairs(found: LineageRows) -> list[tuple[int, int]]:
@@ -65,8 +66,13 @@ def decisions(run: Run) -> str:
     return name
 
 
-def test_decisions_behind_rows_and_rows_behind_decisions(asked: Run) -> None:
-    segment = decisions(asked)
+def test_decisions_behind_rows_and_after_them(run: Run, store: Store) -> None:
+    for asked in asked_both_ways(run, store):
+        check_what_stands_behind(asked, decisions(asked))
+        check_what_descends(asked, decisions(asked))
+
+
+def check_what_stands_behind(asked: Run, segment: str) -> None:
     groups = [tuple(row.values())[:2] for row in asked.result_table().to_pylist()]
     found = asked.backward("true", segment)
     assert (found.table, found.guarantee.level) == (segment, "exact")
@@ -88,8 +94,7 @@ def test_decisions_behind_rows_and_rows_behind_decisions(asked: Run) -> None:
     assert sorted(asked.backward([{"rating": "high"}], of=segment)["end_credits"].rows.column("cid").to_pylist()) == [12, 13, 15]
 
 
-def test_decisions_that_descend_and_what_descends_from_them(asked: Run) -> None:
-    segment = decisions(asked)
+def check_what_descends(asked: Run, segment: str) -> None:
     touched = asked.forward("cid IN (12, 15)", "end_credits", to=segment)
     assert (touched.table, touched.asked_table, len(touched)) == (segment, "end_credits", 2)
     assert set(touched.rows.column("rating").to_pylist()) == {"high"}
@@ -119,7 +124,7 @@ def test_who_answered(run: Run, store: Store) -> None:
     assert found.forward("cid = 12", "end_credits", to=segment, lazy=False).engine.startswith("index: ")
 
 
-def test_what_cannot_be_meant(run: Run) -> None:
+def test_what_cannot_be_meant_or_shown(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     segment = decisions(run)
     refused: list[tuple[type[Exception], str, Callable[[], Any]]] = [
         (InvalidTarget, "stored no segment 'segment_9'; it stored " + segment, lambda: run.backward("true", of="segment_9")),
@@ -139,10 +144,7 @@ def test_what_cannot_be_meant(run: Run) -> None:
         with pytest.raises(error) as told:
             ask()
         assert text in str(told.value)
-
-
-def test_what_is_withheld_of_a_source_is_withheld_of_decisions(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    segment = decisions(run)
+    # What is withheld of a source is withheld of decisions that have its values.
     monkeypatch.setenv("AIRFLOW_LINEAGE_MASK", "end_credits.person")
     told = run.backward("country = 'DE'", segment).to_dict()["answers"][0]["rows"]
     person = [one["name"] for one in told["columns"]].index("person")

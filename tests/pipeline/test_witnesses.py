@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Capture, Lineage, Run
 from airflow_lineage_provider.answers.witnesses import Witnesses
-from airflow_lineage_provider.errors import AnswerTooLarge, InvalidCapture, InvalidOption, NotCaptured, UnsupportedOperator
+from airflow_lineage_provider.errors import AnswerTooLarge, InvalidCapture, NotCaptured, UnsupportedOperator
 from airflow_lineage_provider.store import Store
 from tests.in_turn import sampled
 from tests.pipeline.test_captured import BEST, FULL, KEYS, NEVER_SOLD, Q1, Q4, Q8, UNSOLD, folder  # noqa: F401
@@ -116,7 +116,7 @@ def test_what_has_no_witnesses(spark: SparkSession, store: Store, folder: Any, m
     with pytest.raises(InvalidCapture, match="capture it without witnesses"):
         lineage.run(BEST, name="witnesses window", capture=Capture(witnesses=True))
     assert len(lineage.runs("witnesses window")) == before
-    with pytest.raises(InvalidOption, match="witnesses=1 is not known; it can be True, False"):
+    with pytest.raises(InvalidCapture, match="witnesses=1 is not understood; it can be True or False"):
         run.capture(witnesses=1)  # type: ignore[arg-type]
     monkeypatch.setenv("AIRFLOW_LINEAGE_SOURCE_LIMIT", "3")
     few = lineage.run(Q1, name="witnesses few")

@@ -282,20 +282,22 @@ with Lineage(store=store, data=f"file:{place}") as lineage:
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize("when", ["leased", "written"])
-def test_a_driver_that_is_killed_leaves_what_was_captured_before(store: Store, lineage: Lineage, place: Path, run: str, when: str) -> None:
+def test_a_driver_that_is_killed_leaves_what_was_captured_before(store: Store, lineage: Lineage, place: Path, run: str) -> None:
     index = keep(lineage, run, built())
     before = file_of(place, run)
-    command = [sys.executable, "-W", "ignore", "-c", KILLED, store.tcp_url, str(place), run, when]
-    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == -signal.SIGKILL, done.stderr
-    assert len([*(place / run).iterdir()]) == (2 if when == "written" else 1)
-    assert store.run(run).captured == index
-    assert asked(store, run, index) == EDGES
     leased = f"UPDATE lineage.discarded_folders SET discarded = now() - interval '1 s' WHERE run_id = '{run}' AND discarded > now()"
-    sql(store.tcp_url, leased)
-    Store.open(store.url).close()
-    assert [*(place / run).iterdir()] == [before.parent]
+    for when, folders in (("leased", 1), ("written", 2)):
+        command = [sys.executable, "-W", "ignore", "-c", KILLED, store.tcp_url, str(place), run, when]
+        done = subprocess.run(
+            command, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=120, check=False
+        )
+        assert done.returncode == -signal.SIGKILL, done.stderr
+        assert len([*(place / run).iterdir()]) == folders
+        assert store.run(run).captured == index
+        assert asked(store, run, index) == EDGES
+        sql(store.tcp_url, leased)
+        Store.open(store.url).close()
+        assert [*(place / run).iterdir()] == [before.parent]
     assert asked(store, run, keep(lineage, run, built(OTHER_EDGES))) == OTHER_EDGES
 
 

@@ -35,6 +35,13 @@ def test_two_runs(lineage: Lineage, tables: Path) -> None:
     rows = b.backward("client = 'ann'", across=True)
     assert {name: (one.rows, one.guarantee.level) for name, one in rows.items()} == {"orders": (found.sources["orders"].rows, "exact")}
     assert len(b.backward("client = 'ann'", "Orders", across=True)) == 2
+    refused: list[dict[str, Any]] = [{"lazy": False}, {"by_leaf": True}, {"of": "segment_1"}]
+    for one_run in refused:
+        with pytest.raises(InvalidOption, match="is asked of one run"):
+            a.backward("true", across=True, **one_run)
+    with pytest.raises(InvalidTarget, match="no source table 'nothing' is behind the run; there are orders"):
+        a.backward("true", "nothing", across=True)
+    assert a.backward("true", "orders", across=True).rids.tolist() == a.backward("true", "orders").rids.tolist()
     whole = b.explain("true")
     assert {whole.target.column("client")[row].as_py(): behind(whole, row)["orders"] for row in (0, 1)} == {"ann": [1, 2], "bob": [3, 4]}
 
@@ -46,17 +53,6 @@ def test_without_across_a_derivation_ends_at_what_the_run_read(lineage: Lineage,
     assert found.sources["totals"].to_pylist() == [{"client": "ann", "total": 30}]
     assert found.intermediate == {}
     assert list(found.sources) == ["totals"]
-
-
-def test_rows_behind_all_runs_are_refused_what_one_run_is_asked(lineage: Lineage, tables: Path) -> None:
-    run = totals(lineage, tables)
-    refused: list[dict[str, Any]] = [{"lazy": False}, {"by_leaf": True}, {"of": "segment_1"}]
-    for one_run in refused:
-        with pytest.raises(InvalidOption, match="is asked of one run"):
-            run.backward("true", across=True, **one_run)
-    with pytest.raises(InvalidTarget, match="no source table 'nothing' is behind the run; there are orders"):
-        run.backward("true", "nothing", across=True)
-    assert run.backward("true", "orders", across=True).rids.tolist() == run.backward("true", "orders").rids.tolist()
 
 
 def test_three_runs_and_the_answer_is_kept(lineage: Lineage, tables: Path) -> None:
