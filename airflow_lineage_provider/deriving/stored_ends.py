@@ -43,11 +43,11 @@ RESULT_END = StoredEnd(0, "result")
 
 
 def named_end(recorded: RecordedPlan, name: str | None) -> StoredEnd:
-    """The result (None, or ``result``), or a stored segment.
+    """The result (None, ``result``, or ``0``), or a stored segment.
 
     :raises InvalidTarget: the run stored nothing of that name that rows of its result go back to; says what it did.
     """
-    if name is None or name == RESULT_END.name:
+    if name in (None, RESULT_END.name, "0"):
         return RESULT_END
     found = segment_named(recorded, name)
     if found is None:
@@ -57,10 +57,10 @@ def named_end(recorded: RecordedPlan, name: str | None) -> StoredEnd:
 
 
 def segment_named(recorded: RecordedPlan, name: str | None) -> StoredEnd | None:
-    """The stored segment of this name; None where there is none, or a source table is called so."""
+    """The stored segment of this name, or of this number (as `show` has it); None where there is none, or a source table is called so."""
     if name is None or name.casefold() in {one.casefold() for one in tables_of(recorded)}:
         return None
-    return next((one for one in _stored(recorded) if one.name == name), None)
+    return next((one for one in _stored(recorded) if name in (one.name, str(one.segment))), None)
 
 
 def _stored(recorded: RecordedPlan) -> list[StoredEnd]:

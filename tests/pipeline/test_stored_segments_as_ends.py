@@ -91,6 +91,7 @@ def check_what_stands_behind(asked: Run, segment: str) -> None:
         found.per_target.to_pylist()
     ] * 2
     assert list(asked.backward("rating = 'high'", of=segment)) == ["end_credits"]
+    assert asked.backward("true", segment.removeprefix("segment_"), of="0").rows == found.rows
     assert sorted(asked.backward([{"rating": "high"}], of=segment)["end_credits"].rows.column("cid").to_pylist()) == [12, 13, 15]
 
 
