@@ -10,7 +10,7 @@ from airflow_lineage_provider.recording import listed_tables, tables_of
 from airflow_lineage_provider.tracing.maps import RowSet
 
 if TYPE_CHECKING:
-    from airflow_lineage_provider.recording import RecordedPlan
+    from airflow_lineage_provider.recording import RecordedPlan, RecordedSource
 
 
 @dataclass(frozen=True)
@@ -73,13 +73,9 @@ def check_behind(recorded: RecordedPlan, end: StoredEnd, behind: StoredEnd | str
 
     :raises InvalidTarget: they cannot.
     """
-    segments, leaves = recorded.plan.behind(end.segment)
-    if isinstance(behind, StoredEnd):
-        is_behind, name = behind.segment in segments, behind.name
-    else:
-        is_behind, name = any(one.source.leaf in leaves for one in tables_of(recorded)[behind]), behind
+    segments, own = recorded.plan.behind(end.segment)[0], tables_behind(recorded, end)
+    is_behind, name = (behind.segment in segments, behind.name) if isinstance(behind, StoredEnd) else (behind in own, behind)
     if not is_behind:
-        own = {name: of for name, of in tables_of(recorded).items() if any(one.source.leaf in leaves for one in of)}
         others = [one.name for one in _stored(recorded) if one.segment in segments]
         raise InvalidTarget(
             f"no row of {name} stands behind rows of {end.name}, which is made of {listed_tables(own) or 'no source table'}"
@@ -87,10 +83,10 @@ def check_behind(recorded: RecordedPlan, end: StoredEnd, behind: StoredEnd | str
         )
 
 
-def tables_behind(recorded: RecordedPlan, end: StoredEnd) -> set[str]:
+def tables_behind(recorded: RecordedPlan, end: StoredEnd) -> dict[str, list[RecordedSource]]:
     """The source tables of which rows of a stored segment are made."""
     leaves = recorded.plan.behind(end.segment)[1]
-    return {name for name, of in tables_of(recorded).items() if any(one.source.leaf in leaves for one in of)}
+    return {name: of for name, of in tables_of(recorded).items() if any(one.source.leaf in leaves for one in of)}
 
 
 def columns_of(recorded: RecordedPlan, end: StoredEnd) -> list[str]:
