@@ -69,8 +69,7 @@ def _seen_from(run: AskedRun, end: StoredEnd) -> AskedRun:
     """The run as one whose result is what it stored of a segment, for whoever says, finds and reads rows of a result."""
     recorded, made = run.recorded, run.recorded.materialized[end.segment]
     columns, total = columns_of(recorded, end), run.record.row_counts.get(end.name)
-    output = tuple(one for one in recorded.plan.segments[end.segment].plan.output if one.id in dict(made.columns))
-    plan = replace(recorded.plan, output=output, names=tuple(columns))
+    plan = replace(recorded.plan, output=tuple(one for _, one in columns), names=tuple(name for name, _ in columns))
     return replace(
         run,
         record=replace(run.record, row_counts={} if total is None else {"result": total}),

@@ -10,6 +10,7 @@ from airflow_lineage_provider.recording import listed_tables, tables_of
 from airflow_lineage_provider.tracing.maps import RowSet
 
 if TYPE_CHECKING:
+    from airflow_lineage_provider.plan.expressions import Attribute
     from airflow_lineage_provider.recording import RecordedPlan, RecordedSource
 
 
@@ -51,7 +52,7 @@ def named_end(recorded: RecordedPlan, name: str | None) -> StoredEnd:
         return RESULT_END
     found = segment_named(recorded, name)
     if found is None:
-        stored = "; ".join(f"{one.name} ({', '.join(columns_of(recorded, one))})" for one in _stored(recorded))
+        stored = "; ".join(f"{one.name} ({', '.join(name for name, _ in columns_of(recorded, one))})" for one in _stored(recorded))
         raise InvalidTarget(f"the run stored no segment {name!r}; it stored {stored or 'none on the way to its result'}")
     return found
 
@@ -89,7 +90,7 @@ def tables_behind(recorded: RecordedPlan, end: StoredEnd) -> dict[str, list[Reco
     return {name: of for name, of in tables_of(recorded).items() if any(one.source.leaf in leaves for one in of)}
 
 
-def columns_of(recorded: RecordedPlan, end: StoredEnd) -> list[str]:
+def columns_of(recorded: RecordedPlan, end: StoredEnd) -> list[tuple[str, Attribute]]:
     """The columns that the run stored of it, as they are called there."""
     names = dict(recorded.materialized[end.segment].columns)
-    return [names[one.id] for one in recorded.plan.segments[end.segment].plan.output if one.id in names]
+    return [(names[one.id], one) for one in recorded.plan.segments[end.segment].plan.output if one.id in names]

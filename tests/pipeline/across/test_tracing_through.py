@@ -71,7 +71,7 @@ def test_three_runs_and_the_answer_is_kept(lineage: Lineage, tables: Path) -> No
     assert Counter(rows["orders"].links.column("asked").to_pylist()) == Counter({place["UK"]: 3, place["US"]: 2})
     assert rows["orders"].asked_rows == 2
     with pytest.raises(NotCaptured, match=f"ask {a.id}"):
-        rows["orders"].rids  # noqa: B018
+        list(rows["orders"].rids)
     again = lineage.derivation(found.id)
     assert [(one.rows, one.links, one.guarantee) for one in again.tables.values()] == [
         (one.rows, one.links, one.guarantee) for one in found.tables.values()
