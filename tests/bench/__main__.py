@@ -58,6 +58,11 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--size", choices=("small", "full"), default="small", help="a minute for each experiment, or the papers' shapes")
     parser.add_argument("--repeats", type=int, default=3, help="of every arm, in turns")
     parser.add_argument("--only", action="append", choices=EXPERIMENTS, help="this experiment alone (may be repeated)")
+    parser.add_argument(
+        "--part",
+        default="",
+        help="of each experiment the parts alone whose names have this expression in them (a wrong one tells the names)",
+    )
     parser.add_argument("--scale-factor", action="append", default=[], help="of TPC-H, in place of the size's (may be repeated): 10, say")
     slower = parser.add_mutually_exclusive_group()
     slower.add_argument("--udf-seconds", type=float, default=0.0, help="that a model of CDA takes longer for each call, as larger ones do")
@@ -80,7 +85,7 @@ def _run(name: str, arguments: argparse.Namespace, results: Results) -> None:
     own += [text for factor in arguments.scale_factor for text in ("--scale-factor", factor)]
     # (Only one of the two may be given.)
     own += ["--cost-ratio", str(arguments.cost_ratio)] if arguments.cost_ratio else ["--udf-seconds", str(arguments.udf_seconds)]
-    own += ["--into", str(into)]
+    own += ["--part", arguments.part, "--into", str(into)]
     into.unlink(missing_ok=True)
     results.failed[name] = "it was ended before it was done"
     try:
@@ -92,6 +97,7 @@ def _run(name: str, arguments: argparse.Namespace, results: Results) -> None:
     finally:
         found = [Comparison.from_json(one) for one in json.loads(into.read_text(encoding="utf-8"))] if into.exists() else []
         results.experiments[name] = found
+        results.parts |= {name: arguments.part} if arguments.part else {}
         results.write(arguments.out / "results.json")
         into.unlink(missing_ok=True)
         if name in results.failed:
@@ -124,7 +130,8 @@ def _problem(told: str) -> str:
 
 def _run_one(name: str, arguments: argparse.Namespace) -> int:
     found: list[Comparison] = []
-    with ground(arguments.size, arguments.repeats, tuple(arguments.scale_factor), arguments.udf_seconds, arguments.cost_ratio) as made:
+    slower = arguments.udf_seconds, arguments.cost_ratio
+    with ground(arguments.size, arguments.repeats, tuple(arguments.scale_factor), *slower, arguments.part) as made:
         told = Told(name, arguments.size, made.beside, made.meter)
         for one in with_others(import_module(f"tests.bench.experiments.{name}").run(made)):
             found.append(one)
@@ -134,6 +141,7 @@ def _run_one(name: str, arguments: argparse.Namespace) -> int:
                 raise made.meter.ended
             told.tell(one)
             _write(found, arguments.into)
+        made.parts.check(name)
     return 0
 
 

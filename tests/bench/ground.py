@@ -7,10 +7,11 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from tests.bench.parts import Parts
 from tests.bench.profiles import Beside
 from tests.bench.readings import Meter
 from tests.local_session import local_session
@@ -30,7 +31,8 @@ class Ground:
     """``small`` experiments take about a minute; ``full`` ones have the papers' shapes as far as the machine carries them.
 
     ``scale_factors``: those of TPC-H that were asked for, in place of the size's; ``udf_seconds``: how long each call of a model of the CDA
-    workload takes longer than it does, or ``cost_ratio``: how many times what the rest of a query takes its calls are to take.
+    workload takes longer than it does, or ``cost_ratio``: how many times what the rest of a query takes its calls are to take; ``parts``:
+    which of an experiment are measured.
     """
 
     spark: SparkSession
@@ -42,6 +44,7 @@ class Ground:
     scale_factors: tuple[str, ...] = ()
     udf_seconds: float = 0.0
     cost_ratio: float = 0.0
+    parts: Parts = field(default_factory=Parts)
 
     @property
     def is_small(self) -> bool:
@@ -54,6 +57,10 @@ class Ground:
 
         return Beside(self.spark, embedded.ensure_running(self.lineage.store.home))
 
+    def wants(self, part: str) -> bool:
+        """Whether an experiment's part of this name is to be measured."""
+        return self.parts.wanted(part)
+
     def tables(self, *names: str) -> None:
         """Parquet files of the folder as views."""
         for name in names:
@@ -62,7 +69,12 @@ class Ground:
 
 @contextmanager
 def ground(
-    size: Size, repeats: int, scale_factors: tuple[str, ...] = (), udf_seconds: float = 0.0, cost_ratio: float = 0.0
+    size: Size,
+    repeats: int,
+    scale_factors: tuple[str, ...] = (),
+    udf_seconds: float = 0.0,
+    cost_ratio: float = 0.0,
+    parts: str = "",
 ) -> Iterator[Ground]:
     """Made for one experiment, in a process of its own, and taken away after it."""
     folder = Path(tempfile.mkdtemp(prefix="lineage-bench-"))
@@ -75,7 +87,7 @@ def ground(
     try:
         with Lineage(spark) as lineage:
             meter = Meter(spark, lineage.store, folder)
-            yield Ground(spark, lineage, folder, meter, size, repeats, scale_factors, udf_seconds, cost_ratio)
+            yield Ground(spark, lineage, folder, meter, size, repeats, scale_factors, udf_seconds, cost_ratio, Parts(parts))
     finally:
         spark.stop()
         stop_embedded()

@@ -60,30 +60,50 @@ class Judged:
         return -value if self.goal.least is not None else value
 
 
-def merged(results: Iterable[Results]) -> dict[tuple[str, str], Results]:
-    """By experiment and size: the newest, with that experiment alone; and what others of the same commit have that it has not (other scale
-    factors, say)."""
-    found: dict[tuple[str, str], Results] = {}
+def merged(results: Iterable[Results]) -> dict[tuple[str, str], list[Results]]:
+    """By experiment and size, each with that experiment alone: the newest, and before it those that have of it what no newer one has.
+
+    Of another commit these count only until the experiment has been measured whole: where a newer one was ended, or was of some parts.
+    """
+    found: dict[tuple[str, str], list[Results]] = {}
     for one in sorted(results, key=lambda one: str(one.machine.get("date"))):
-        for name, comparisons in one.experiments.items():
-            failed = {name: one.failed[name]} if name in one.failed else {}
-            others = _others(found.get((name, one.size)), one, name)
-            found[name, one.size] = replace(one, experiments={name: others + comparisons}, failed=failed)
+        for name in one.experiments:
+            before = [left for older in found.get((name, one.size), ()) if (left := _left_of(older, one, name))]
+            found[name, one.size] = [*before, _of(one, name, one.experiments[name])]
     return found
 
 
-def _others(before: Results | None, newer: Results, name: str) -> list[Comparison]:
-    if before is None or before.machine.get("commit") != newer.machine.get("commit"):
-        return []
+def layers(results: Iterable[Results]) -> list[Results]:
+    """What counts of results, one after the other."""
+    return [one for some in merged(results).values() for one in some]
+
+
+def _left_of(older: Results, newer: Results, name: str) -> Results | None:
+    is_whole = name not in newer.failed and name not in newer.parts
+    if is_whole and older.machine.get("commit") != newer.machine.get("commit"):
+        return None
     titles = {one.title for one in newer.experiments[name]}
-    return [one for one in before.experiments[name] if one.title not in titles]
+    left = [one for one in older.experiments[name] if one.title not in titles]
+    return _of(older, name, left) if left else None
 
 
-def judged(found: Mapping[tuple[str, str], Results], wanted: Iterable[Goal]) -> tuple[list[Judged], dict[str, str]]:
+def _of(results: Results, name: str, comparisons: list[Comparison]) -> Results:
+    """With that experiment alone, and so much of it."""
+    failed, parts = ({name: told[name]} if name in told else {} for told in (results.failed, results.parts))
+    return replace(results, experiments={name: comparisons}, failed=failed, parts=parts)
+
+
+def _together(some: Sequence[Results], name: str) -> Results:
+    """All that is known of an experiment at a size."""
+    return _of(some[-1], name, [one for layer in some for one in layer.experiments[name]])
+
+
+def judged(found: Mapping[tuple[str, str], Sequence[Results]], wanted: Iterable[Goal]) -> tuple[list[Judged], dict[str, str]]:
     """The goals that are measured; and of the others why not, by figure."""
     measured, lacking = list[Judged](), dict[str, str]()
+    known = {(name, size): _together(some, name) for (name, size), some in found.items()}
     for goal in wanted:
-        at = {size: outcomes(found[goal.experiment, size], [goal]) for size in _SIZES if (goal.experiment, size) in found}
+        at = {size: outcomes(known[goal.experiment, size], [goal]) for size in _SIZES if (goal.experiment, size) in known}
         own = next((Judged(goal, size, some) for size, some in at.items() if some[0].measured is not None), None)
         if own is not None:
             measured.append(own)
@@ -117,20 +137,24 @@ def page(results: Iterable[Results], wanted: Sequence[Goal]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _runs(found: Mapping[tuple[str, str], Results]) -> Iterator[str]:
+def _runs(found: Mapping[tuple[str, str], Sequence[Results]]) -> Iterator[str]:
     """The machines, and what was run on them."""
-    machines = dict.fromkeys(_machine(one) for one in found.values())
+    machines = dict.fromkeys(_machine(one) for some in found.values() for one in some)
     yield from (f"Measured on {one}." for one in machines)
     yield ""
     yield "| experiment | sizes | commit | begun (UTC) | processors that others took | |"
     yield "| --- | --- | --- | --- | ---: | --- |"
     for name, size in sorted(found, key=lambda at: (EXPERIMENTS.index(at[0]) if at[0] in EXPERIMENTS else len(EXPERIMENTS), at)):
-        one = found[name, size]
-        others = [comparison.others for comparison in one.experiments[name] if comparison.others is not None]
-        taken = text(round(statistics.median(others), 2)) if others else ""
-        commit = f"`{str(one.machine.get('commit'))[:10]}`" + (", changed" if one.machine.get("changed") else "")
-        begun = str(one.machine.get("date"))[:16].replace("T", " ")
-        yield _row(name, size, commit, begun, taken, _ended(one.failed.get(name, "")))
+        yield from (_run(one, name, size) for one in found[name, size])
+
+
+def _run(one: Results, name: str, size: str) -> str:
+    others = [comparison.others for comparison in one.experiments[name] if comparison.others is not None]
+    taken = text(round(statistics.median(others), 2)) if others else ""
+    commit = f"`{str(one.machine.get('commit'))[:10]}`" + (", changed" if one.machine.get("changed") else "")
+    begun = str(one.machine.get("date"))[:16].replace("T", " ")
+    of = f"of it: {one.parts[name]}" if name in one.parts else ""
+    return _row(name, size, commit, begun, taken, "; ".join(filter(None, (of, _ended(one.failed.get(name, ""))))))
 
 
 def _machine(one: Results) -> str:
@@ -205,7 +229,7 @@ def main() -> int:
         results = [*read_kept(arguments.kept), *(Results.read(path) for path in arguments.results)]
     except (OSError, ValueError) as problem:
         raise SystemExit(f"bench-page: {problem}") from problem
-    write_kept(arguments.kept, merged(results).values(), goals())
+    write_kept(arguments.kept, layers(results), goals())
     arguments.out.write_text(page(read_kept(arguments.kept), goals()), encoding="utf-8")
     print(arguments.out)
     return 0

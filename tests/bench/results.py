@@ -18,12 +18,14 @@ FIRST = ("wall, s", "wall ÷", "CPU, s", "CPU ÷")
 
 @dataclass
 class Results:
-    """``failed``: experiments that ended with an error, and its text."""
+    """``failed``: experiments that ended with an error, and its text; ``parts``: those of which parts were asked for, and
+    which."""
 
     machine: dict[str, Any]
     size: str
     experiments: dict[str, list[Comparison]] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
+    parts: dict[str, str] = field(default_factory=dict)
 
     @property
     def cores(self) -> int:
@@ -45,7 +47,7 @@ class Results:
     def to_json(self) -> dict[str, Any]:
         """As a file has it."""
         experiments = {name: [one.to_json() for one in some] for name, some in self.experiments.items()}
-        return {"machine": self.machine, "size": self.size, "experiments": experiments, "failed": self.failed}
+        return {"machine": self.machine, "size": self.size, "experiments": experiments, "failed": self.failed, "parts": self.parts}
 
     @classmethod
     def read(cls, path: Path) -> Results:
@@ -63,7 +65,7 @@ class Results:
         """
         try:
             experiments = {name: [Comparison.from_json(one) for one in some] for name, some in found["experiments"].items()}
-            return cls(found["machine"], found["size"], experiments, found["failed"])
+            return cls(found["machine"], found["size"], experiments, found["failed"], found.get("parts", {}))
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"{where} holds no results of the benchmarks: {error!r}") from error
 

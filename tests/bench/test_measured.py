@@ -15,7 +15,7 @@ from tests.bench import profiles
 from tests.bench.comparison import Comparison
 from tests.bench.goals import Goal, goals
 from tests.bench.kept_results import KEPT, read_kept, write_kept
-from tests.bench.measured import PAGE, judged, merged, page
+from tests.bench.measured import PAGE, judged, layers, merged, page
 from tests.bench.outcomes import outcomes
 from tests.bench.profile_lines import profile_lines
 from tests.bench.profiles import profile
@@ -82,12 +82,25 @@ def test_full_sizes_count_before_small_ones_and_the_newest_of_equal_ones() -> No
         _results("small", {"one row": 6, "two rows": 7}, date="2026-01-05"),
         _results("small", {"other": 1}, experiment="loading"),
     ]
-    others = merged([_results("full", {"one": 1, "two": 2}), _results("full", {"two": 3, "three": 4}, date="2026-02-01")])
-    assert [one.title for one in others["asking", "full"].experiments["asking"]] == ["one", "two", "three"]
     measured, lacking = judged(merged(given), [both, small])
     assert [(one.goal.figure, one.size, one.measured) for one in measured] == [("both", "full", "4"), ("small alone", "small", "7")]
     assert lacking == {}
     assert list(merged(given)) == [("asking", "full"), ("loading", "small"), ("asking", "small")]
+
+
+@pytest.mark.parametrize(("whole", "commit"), [(True, "0123456789abcdef"), (True, "fedcba"), (False, "fedcba")])
+def test_what_newer_results_of_parts_lack_is_that_of_older_ones(whole: bool, commit: str) -> None:
+    """And of those of the same commit (other scale factors, say); not of those before the experiment was measured whole again."""
+    older, newer = _results("full", {"one": 1, "two": 2}), _results("full", {"two": 3, "three": 4}, date="2026-02-01")
+    newer.machine["commit"] = commit
+    newer.parts = {} if whole else {"asking": "t.*"}
+    found = merged([newer, older])["asking", "full"]
+    left = [["one"]] if not whole or newer.machine["commit"] == older.machine["commit"] else []
+    assert [[one.title for one in layer.experiments["asking"]] for layer in found] == [*left, ["two", "three"]]
+    few = Goal(figure="few", **AT, comparison="one|two", most=3)
+    assert judged({("asking", "full"): found}, [few])[0][0].measured == ("1 to 3" if left else "3")
+    assert page([newer, older], [few]).count("| asking | full |") == len(found)
+    assert page([newer], [few]).count("| of it: t.\\* |") == (not whole)
 
 
 def test_what_was_run_and_whether_it_came_to_its_end() -> None:
@@ -137,7 +150,7 @@ def test_what_was_measured_before_is_kept_and_the_page_is_the_same(tmp_path: Pat
     assert _row(page([known], wanted), "ratio")[2] == "3.2 *busy*"
     further = _results("full", {"a load": 1}, experiment="loading")
     for _ in range(2):
-        write_kept(tmp_path / "kept", merged([*read_kept(tmp_path / "kept"), further]).values(), wanted)
+        write_kept(tmp_path / "kept", layers([*read_kept(tmp_path / "kept"), further]), wanted)
     assert page(read_kept(tmp_path / "kept"), wanted) == page([results, further], wanted)
     assert len((tmp_path / "kept").read_text(encoding="utf-8").splitlines()) == 4
     assert read_kept(tmp_path / "none") == []

@@ -47,7 +47,7 @@ def test_zipf(tmp_path: Path) -> None:
 
 
 def ground(folder: Path) -> Any:
-    return SimpleNamespace(size="small", repeats=1, folder=folder, meter=Meter(None, None))
+    return SimpleNamespace(size="small", repeats=1, folder=folder, meter=Meter(None, None), wants=lambda part: True)
 
 
 @pytest.mark.long

@@ -32,19 +32,19 @@ def run(ground: Ground) -> Iterator[Comparison]:
     small = ground.is_small
     (shuffled,) = dict(of_numpy((10, 10_000), (1, 1)))["Sort"]
     relation = compress(shuffled.pairs, shuffled.output, shuffled.source)
-    for backward, form, share in itertools.product((True, False), ("bitmap", "boxes"), SCATTERED):
+    for backward, form, share in itertools.product((True, False), ("bitmap", "boxes"), SCATTERED if ground.wants("a hop") else ()):
         yield _hop(ground, Step(relation, backward), form, share)
     workflows: dict[str, Callable[[], Workflow]] = {
         "image": lambda: image((256, 256), 208, 40) if small else image((1080, 1920), 416, 200),
         "relational": lambda: relational(500 if small else 40_000),
         "ResNet": lambda: residual_block((54, 96) if small else (1080, 1920)),
     }
-    for name, make in workflows.items():
+    for name, make in ((name, make) for name, make in workflows.items() if ground.wants(name)):
         asking = _asking(ground, make(), name)
         for backward in (False, True):
             for share in SHARES[ground.size]:
                 yield _asked(ground, asking, name, share, backward)
-    for operations in (5, 10):
+    for operations in (one for one in (5, 10) if ground.wants(f"random workflows of {one}")):
         yield from _random(ground, operations)
 
 

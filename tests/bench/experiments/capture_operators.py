@@ -68,10 +68,10 @@ class _Query:
 
 def run(ground: Ground) -> Iterator[Comparison]:
     """A comparison for each table and query."""
-    for rows, groups, skew, aggregates, keys in GROUPS[ground.size]:
+    for rows, groups, skew, aggregates, keys in GROUPS[ground.size] if ground.wants("aggregations") else ():
         _view(ground, "zipf", write_zipf(ground.folder / "zipf.parquet", rows, groups, skew, keys=keys))
         yield _compared(ground, _group_by(rows, groups, skew, aggregates, keys))
-    for rows, groups in PK_FK[ground.size]:
+    for rows, groups in PK_FK[ground.size] if ground.wants("pk-fk joins") else ():
         _view(ground, "zipf", write_zipf(ground.folder / "zipf.parquet", rows, groups, 1.0))
         names = pa.table({"id": np.arange(1, groups + 1), "name": [f"group {n}" for n in range(1, groups + 1)]})
         pq.write_table(names, ground.folder / "gids.parquet")
@@ -79,7 +79,7 @@ def run(ground: Ground) -> Iterator[Comparison]:
         text = "SELECT g.id AS gid, g.name, z.id, z.z, z.v FROM gids g JOIN zipf z ON g.id = z.z"
         title = f"pk-fk join of {rows:,} rows with {groups:,}"
         yield _compared(ground, _join(title, text, "g.id - 1 AS rid_0, z.id AS rid_1", 2 * rows))
-    for left, groups, right in M_N[ground.size]:
+    for left, groups, right in M_N[ground.size] if ground.wants("M:N joins") else ():
         _view(ground, "zipf1", write_zipf(ground.folder / "zipf1.parquet", left, groups, 1.0))
         _view(ground, "zipf2", write_zipf(ground.folder / "zipf2.parquet", right, 100, 1.0, seed=11))
         text = "SELECT a.id AS one, b.id AS other, a.z FROM zipf1 a JOIN zipf2 b ON a.z = b.z"

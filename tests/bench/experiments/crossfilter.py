@@ -40,9 +40,10 @@ Sizes = Mapping[str, int]
 def run(ground: Ground) -> Iterator[Comparison]:
     """Until the first interaction, every bar once, and random brushes: of the shape, and of the flights from New York in 2013."""
     rows = ROWS[ground.size]
-    yield from _of(ground, write_flights(ground.folder / "flights.parquet", rows), VIEWS, f"{rows:,} flights")
-    file, sizes = write_new_york(ground.folder / "new_york.parquet")
-    yield from _of(ground, file, sizes, "the flights from New York in 2013")
+    if ground.wants(title := f"{rows:,} flights"):
+        yield from _of(ground, write_flights(ground.folder / "flights.parquet", rows), VIEWS, title)
+    if ground.wants(title := "the flights from New York in 2013"):
+        yield from _of(ground, *write_new_york(ground.folder / "new_york.parquet"), title)
 
 
 def _of(ground: Ground, file: Path, sizes: Sizes, title: str) -> Iterator[Comparison]:

@@ -62,9 +62,12 @@ SHARE = "share without Spark"
 
 def run(ground: Ground) -> Iterator[Comparison]:
     """A comparison for each source and number of targets, one of files that grow, one of groupings."""
-    yield from _by_source(ground)
-    yield _growing(ground)
-    yield _groupings(ground)
+    if ground.wants("by source"):
+        yield from _by_source(ground)
+    if ground.wants("a file that grows"):
+        yield _growing(ground)
+    if ground.wants("groupings"):
+        yield _groupings(ground)
 
 
 def _by_source(ground: Ground) -> Iterator[Comparison]:

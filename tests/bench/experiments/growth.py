@@ -29,11 +29,13 @@ def growth_exam(x: int) -> int:
 def run(ground: Ground) -> Iterator[Comparison]:
     """Each with a hundred rows, plain and recorded, in several sizes."""
     growth_exam.register(ground.spark)
-    yield _grown(ground, "columns", WIDTHS[ground.size], _of_width)
-    yield _grown(ground, "operators, one above another", DEPTHS[ground.size], _of_depth)
-    yield _grown(ground, "calls of UDFs", UDFS[ground.size], _of_udfs)
-    yield _grown(ground, "partitions", PARTITIONS[ground.size], _of_partitions)
-    yield from _beside_tables(ground)
+    grown = (
+        ("columns", WIDTHS, _of_width), ("operators, one above another", DEPTHS, _of_depth), ("calls of UDFs", UDFS, _of_udfs),
+        ("partitions", PARTITIONS, _of_partitions),
+    )  # fmt: skip
+    yield from (_grown(ground, what, sizes[ground.size], query) for what, sizes, query in grown if ground.wants(what))
+    if ground.wants("tables and views in the catalog"):
+        yield from _beside_tables(ground)
 
 
 def _grown(ground: Ground, what: str, sizes: Sequence[int], query: Callable[[Ground, int], str]) -> Comparison:

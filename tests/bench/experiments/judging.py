@@ -22,11 +22,14 @@ TREES = 50
 
 def run(ground: Ground) -> Iterator[Comparison]:
     """The cheap rule; the expensive model, explained eagerly on a tenth of the rows; and what eager reasons cost beside lazy ones."""
-    cheap, expensive = cheap_exam(), expensive_exam()
-    yield _of(ground, cheap, CHEAP[ground.size], ("lazy", "eager"), "a cheap rule")
-    yield _of(ground, expensive, EXPENSIVE[ground.size], ("lazy",), "an expensive model")
-    yield _of(ground, expensive, EXPENSIVE[ground.size] // 10, ("eager",), "an expensive model")
-    yield _of(ground, expensive_exam(TREES), EXPLAINED[ground.size], ("lazy", "eager"), f"a forest of {TREES}")
+    if ground.wants("a cheap rule"):
+        yield _of(ground, cheap_exam(), CHEAP[ground.size], ("lazy", "eager"), "a cheap rule")
+    if ground.wants("an expensive model"):
+        expensive = expensive_exam()
+        yield _of(ground, expensive, EXPENSIVE[ground.size], ("lazy",), "an expensive model")
+        yield _of(ground, expensive, EXPENSIVE[ground.size] // 10, ("eager",), "an expensive model")
+    if ground.wants(forest := f"a forest of {TREES}"):
+        yield _of(ground, expensive_exam(TREES), EXPLAINED[ground.size], ("lazy", "eager"), forest)
 
 
 def _of(ground: Ground, udf: ReasonedUdf, rows: int, kinds: tuple[Reasons, ...], what: str) -> Comparison:

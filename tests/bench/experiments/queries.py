@@ -29,16 +29,19 @@ def run(ground: Ground) -> Iterator[Comparison]:
     """A comparison for each query and scale factor, or two."""
     ground.spark.range(1).write.parquet(str(ground.folder / "one_row.parquet"))
     ground.tables("one_row")
-    yield _with_output(ground, ONE_ROW, "one row")
-    yield _without_output(ground, ONE_ROW, "one row")
+    yield from _compared(ground, ONE_ROW, "one row")
     for scale in ground.scale_factors or SCALES[ground.size]:
         for name, path in write_tpch(ground.folder / f"sf{scale}", scale).items():
             ground.spark.read.parquet(str(path)).createOrReplaceTempView(name)
         for query in QUERIES[ground.size]:
-            title = f"TPC-H {query}, scale factor {scale}"
-            yield _with_output(ground, sql("tpch", query), title)
-            if query in WITHOUT_OUTPUT[ground.size]:
-                yield _without_output(ground, sql("tpch", query), title)
+            yield from _compared(ground, sql("tpch", query), f"TPC-H {query}, scale factor {scale}", query in WITHOUT_OUTPUT[ground.size])
+
+
+def _compared(ground: Ground, text: str, title: str, also_without_output: bool = True) -> Iterator[Comparison]:
+    if ground.wants(title):
+        yield _with_output(ground, text, title)
+    if also_without_output and ground.wants(without := f"{title}, no output"):
+        yield _without_output(ground, text, without)
 
 
 def _with_output(ground: Ground, text: str, title: str) -> Comparison:
@@ -50,4 +53,4 @@ def _with_output(ground: Ground, text: str, title: str) -> Comparison:
 def _without_output(ground: Ground, text: str, title: str) -> Comparison:
     arms = {"plain": collected(ground, text), "lineage off": not_recorded_collected(ground, text)}
     arms |= {strategy: stored(ground, text, strategy) for strategy in STRATEGIES}
-    return compared(f"{title}, no output", arms, ground.meter, ground.repeats)
+    return compared(title, arms, ground.meter, ground.repeats)

@@ -44,13 +44,13 @@ MANY = """
 
 def run(ground: Ground) -> Iterator[Comparison]:
     """A comparison for each kind of question."""
-    yield from _finding(ground)
-    yield _one_target(ground)
-    yield _one_pair(ground)
-    yield _one_group(ground)
-    yield _many_targets(ground)
+    if ground.wants("finding a run"):
+        yield from _finding(ground)
+    asked = {"one target": _one_target, "one pair": _one_pair, "one group": _one_group, "many targets": _many_targets}
+    yield from (ask(ground) for name, ask in asked.items() if ground.wants(name))
     for library in DECISIONS[ground.size]:
-        yield from _many_reasons(ground, library)
+        if ground.wants(f"reasons by {library}"):
+            yield from _many_reasons(ground, library)
 
 
 def _finding(ground: Ground) -> Iterator[Comparison]:

@@ -55,12 +55,14 @@ def run(ground: Ground) -> Iterator[Comparison]:
         for name, path in write_tpch(ground.folder / f"sf{scale}", scale).items():
             ground.spark.read.parquet(str(path)).createOrReplaceTempView(name)
         for name, (query, columns) in ((name, one) for name, one in LATE.items() if name in IN_SMALL or not ground.is_small):
-            yield _captured(ground, f"{name}, scale factor {scale}", query if query == JOIN else sql("tpch", query), columns)
-        yield _captured(ground, f"a join with sets for each customer, scale factor {scale}", JOIN, {"orders": "o_orderkey"})
+            if ground.wants(title := f"{name}, scale factor {scale}"):
+                yield _captured(ground, title, query if query == JOIN else sql("tpch", query), columns)
+        if ground.wants(title := f"a join with sets for each customer, scale factor {scale}"):
+            yield _captured(ground, title, JOIN, {"orders": "o_orderkey"})
         for name, key in GROUPS.items():
-            for fragments in FRAGMENTS:
+            for fragments in FRAGMENTS if ground.wants("fragments united") else ():
                 yield _united(ground, f"{fragments:,} fragments united, {name}, scale factor {scale}", key, fragments)
-    for count in CUTS[ground.size]:
+    for count in CUTS[ground.size] if ground.wants("the number of a fragment") else ():
         yield _numbered(ground, count)
 
 

@@ -53,11 +53,12 @@ def run(ground: Ground) -> Iterator[Comparison]:
         for layout in ("random order", "clustered"):
             table = _written(ground, lineitem, layout.replace(" ", "_") + "_" + scale.replace(".", "_"), layout == "clustered")
             for name, query in QUERIES.items():
-                yield _of(ground, f"{name}, {layout}, scale factor {scale}", query.format(table=table), table, lambda: None)
+                if ground.wants(title := f"{name}, {layout}, scale factor {scale}"):
+                    yield _of(ground, title, query.format(table=table), table, lambda: None)
             for count in SCATTERED[ground.size].get(layout, ()):
-                title = f"{count:,} scattered fragments, {layout}, scale factor {scale}"
-                yield _of(ground, title, SEMI_JOIN.format(table=table, chosen=_chosen(ground, count, scale)), table, lambda: None)
-        for name, query in APPENDED.items():
+                if ground.wants(title := f"{count:,} scattered fragments, {layout}, scale factor {scale}"):
+                    yield _of(ground, title, SEMI_JOIN.format(table=table, chosen=_chosen(ground, count, scale)), table, lambda: None)
+        for name, query in APPENDED.items() if ground.wants("1 % appended") else ():
             copy = re.sub("[^a-z0-9]", "_", f"appended_{name}_{scale}")
             table = _copied(ground, f"clustered_{scale.replace('.', '_')}", copy)
             title = f"{name}, clustered, 1 % appended, scale factor {scale}"
