@@ -26,6 +26,7 @@ from airflow_lineage_provider.sources.files import CannotReadHere
 from airflow_lineage_provider.sources.time_limits import NO_LIMIT, TimeLimit
 from airflow_lineage_provider.spark.executing.outputs import partition_of
 from airflow_lineage_provider.sql.types import FLOATS, duckdb_type
+from airflow_lineage_provider.store.file_checksums import SEEN
 from airflow_lineage_provider.store.read import Order, row_column
 from airflow_lineage_provider.tracing.numbers import different
 
@@ -47,7 +48,7 @@ def paths_of(stored: Materialization) -> list[Path]:
     """The files, in the order of Spark's partitions.
 
     :raises CannotReadHere: they are not on this machine.
-    :raises StoredRowsGone: one is gone, or has another size than the run wrote.
+    :raises StoredRowsGone: one is gone, or has another size or checksum than the run wrote; each is looked through once a process.
     """
     assert stored.folder is not None
     folder = local_path(stored.folder)
@@ -62,12 +63,14 @@ def paths_of(stored: Materialization) -> list[Path]:
 
 def _check(path: Path, stored: Materialization) -> None:
     try:
-        now: int | None = path.stat().st_size
+        now = path.stat()
+        stored.check_file(path.name, str(path), now.st_size)
+        if path.name in stored.checksums:
+            stored.check_content(path.name, str(path), SEEN.checksum(path, now))
     except FileNotFoundError:
-        now = None
+        stored.check_file(path.name, str(path), None)
     except OSError as problem:
         raise CannotReadHere(f"{path} cannot be read: {problem}") from problem
-    stored.check_file(path.name, str(path), now)
 
 
 def view(stored: Materialization, columns: Iterable[str], paths: Sequence[Path]) -> str:
@@ -261,7 +264,7 @@ class _Group:
         import pyarrow.parquet as pq
 
         numbers = _names(stored)
-        with _readable(self.path, stored), pq.ParquetFile(self.path, metadata=self.footer) as file:
+        with _readable(self.path, stored), pq.ParquetFile(self.path, metadata=self.footer, page_checksum_verification=True) as file:
             found = file.read_row_group(self.number, columns=list(dict.fromkeys(numbers[one] for one in columns)))
         schema = _schema(stored, columns)
         return pa.table([found.column(numbers[one]).cast(field.type) for one, field in zip(columns, schema, strict=True)], schema=schema)

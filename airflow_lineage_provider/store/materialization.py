@@ -39,6 +39,7 @@ class Materialization:
     :ivar escaped: columns whose stored text holds escapes (`textescape`): computing on them in PostgreSQL, equality apart, is not faithful.
     :ivar folder: URI of the folder whose Parquet files have the rows (`data_place`); None where a table has them.
     :ivar files: the files' names and bytes, once they are written; column number n is ``cn`` in them.
+    :ivar checksums: their checksums (`file_checksums`), of those that the driver reached when they were written.
     :ivar is_shared: whether the table has rows of other batches of its stream, too.
     """
 
@@ -54,6 +55,7 @@ class Materialization:
     escaped: frozenset[str] = frozenset()
     folder: str | None = None
     files: Mapping[str, int] = field(default_factory=dict, repr=False)
+    checksums: Mapping[str, int] = field(default_factory=dict, repr=False)
     is_shared: bool = False
 
     @property
@@ -73,6 +75,14 @@ class Materialization:
         if now != self.files[name]:
             what = "is gone" if now is None else f"has {now:,} bytes; the run wrote {self.files[name]:,}"
             raise StoredRowsGone(f"{self.told_file(where)} {what}: restore it, or run again")
+
+    def check_content(self, name: str, where: str, now: int) -> None:
+        """The same of a file of the right length; ``now`` is its checksum.
+
+        :raises StoredRowsGone: it is not.
+        """
+        if now != self.checksums.get(name, now):
+            raise StoredRowsGone(f"{self.told_file(where)} is damaged, or another: it has another checksum; restore it, or run again")
 
     @property
     def columns(self) -> tuple[Column, ...]:

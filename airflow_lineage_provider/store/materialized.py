@@ -105,7 +105,7 @@ def new_table(made: Materialization, *, again: bool) -> NewTable:
 
 
 def enter_files(connection: sa.Connection, made: Materialization, files: Mapping[str, int], partitions: Mapping[int, int]) -> None:
-    """Enter the files of a materialization, by name and bytes, and how many rows each of Spark's partitions has.
+    """Enter the files of a materialization, by name and bytes, their checksums, and how many rows each of Spark's partitions has.
 
     :raises LoadFailed: the run is not running.
     """
@@ -118,7 +118,8 @@ def enter_files(connection: sa.Connection, made: Materialization, files: Mapping
     if rows:
         connection.execute(table.insert(), rows)
     stored_there = schema.materializations
-    connection.execute(stored_there.update().where(stored_there.c.id == made.id).values(files=dict(files)))
+    told = {"files": dict(files), "checksums": dict(made.checksums)}
+    connection.execute(stored_there.update().where(stored_there.c.id == made.id).values(told))
 
 
 def withdraw(connection: sa.Connection, made: Materialization) -> None:
@@ -206,6 +207,7 @@ def _materialization(row: Mapping[Any, Any], urls: ExecutorUrls) -> Materializat
         frozenset(row["escaped"] or ()),
         row["folder"],
         row["files"] or {},
+        row["checksums"] or {},
         row["shared"] is not None,
     )
 

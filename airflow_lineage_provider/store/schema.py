@@ -11,7 +11,7 @@ from airflow_lineage_provider.errors import RecordDamaged, StoreError
 from airflow_lineage_provider.store.sqltext import CATALOG_SCHEMA
 from airflow_lineage_provider.store.textescape import escape, unescape
 
-HEAD = "0024"
+HEAD = "0025"
 VERSION_TABLE = "schema_version"
 STATUSES = ("running", "complete", "incomplete", "failed", "dropped")
 
@@ -147,6 +147,7 @@ materializations = sa.Table(
     sa.Column("escaped", JsonText),
     sa.Column("folder", SafeText),
     sa.Column("files", JsonText),
+    sa.Column("checksums", JsonText),
     sa.Column("shared", sa.BigInteger, sa.ForeignKey("lineage.shared_tables.id")),
     sa.UniqueConstraint("run_id", "name"),
     sa.Index("materializations_table", "table_name", unique=True, postgresql_where=sa.text("shared IS NULL")),

@@ -15,7 +15,7 @@ from airflow_lineage_provider.spark.arrow_border import carried
 from airflow_lineage_provider.spark.executing.by_driver import brought
 from airflow_lineage_provider.spark.executing.few_rows import collected
 from airflow_lineage_provider.spark.executing.on_executors import LOADED, Loading, loading_partitions
-from airflow_lineage_provider.spark.executing.stored_files import are_taken, check, qualified, rows_of_partitions, write
+from airflow_lineage_provider.spark.executing.stored_files import are_taken, check, checksums_of, qualified, rows_of_partitions, write
 from airflow_lineage_provider.spark.frames import columns_named, renamed
 from airflow_lineage_provider.spark.reach import are_kept_out
 
@@ -135,8 +135,9 @@ def _into_files(
             raise LoadFailed(failure) from problem
         execution.store.lose(failure)
         return
+    made = replace(made, files=files, checksums=checksums_of(folder, files))
     execution.store.enter_files(made, files, partitions)
-    execution.stored.append((frame, names, replace(made, files=files)))
+    execution.stored.append((frame, names, made))
     done = time.perf_counter()
     execution.timings |= {name: done - started, f"{name}.compute": asked - started, f"{name}.store": done - asked}
     execution.for_lineage(done - (started if kind in _FOR_LINEAGE else asked))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.errors import LoadFailed, StoreError
@@ -25,6 +25,7 @@ from airflow_lineage_provider.spark.session import SETTINGS, apply_conf
 from airflow_lineage_provider.spark.writing.watching import unwatched
 from airflow_lineage_provider.sql.types import FLOATS, says_more, spark_type
 from airflow_lineage_provider.store.discarded import is_of
+from airflow_lineage_provider.store.file_checksums import checksum
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
@@ -71,6 +72,10 @@ _SCALARS = frozenset(
     }
 )
 _OPTIONS = {"compression": "zstd", "maxRecordsPerFile": "0"}
+_READING = {
+    "mergeSchema": "false", "ignoreMissingFiles": "false", "ignoreCorruptFiles": "false", "datetimeRebaseMode": "CORRECTED",
+    "parquet.page.verify-checksum.enabled": "true",
+}  # fmt: skip
 _IN_ORDER = {"parquet.block.size": str(_ROW_GROUP_IN_ORDER)}
 _AS_THEY_COME = {"parquet.block.size": str(_ROW_GROUP), "parquet.page.row.count.limit": str(_PAGE_ROWS)}
 
@@ -177,6 +182,16 @@ def write(frame: DataFrame, folder: str, sorted_by: Sequence[int] = (), *, in_or
     return {uri.rpartition("/")[2]: size for uri, (size, _) in files_at(spark, folder).items()}
 
 
+def checksums_of(folder: str, files: Iterable[str]) -> dict[str, int]:
+    """Of the files that the driver reaches; of those on other file systems, which have checksums of their own, nothing."""
+    place = local_path(folder)
+    try:
+        return {} if place is None else {name: checksum(place / name) for name in files}
+    except OSError as problem:  # `check` says what is missing
+        log.info("the files in %s have no checksums: %s", folder, problem)
+        return {}
+
+
 def check(spark: SparkSession, made: Materialization, files: Mapping[str, int], partitions: Mapping[int, int]) -> None:
     """See that all rows are in the files, by their numbers, which are the last column.
 
@@ -207,8 +222,7 @@ def _files_read(spark: SparkSession, made: Materialization, files: Mapping[str, 
     schema = schema_read(made.columns)
     if not files:
         return spark.createDataFrame([], schema)
-    options = {"mergeSchema": "false", "ignoreMissingFiles": "false", "ignoreCorruptFiles": "false", "datetimeRebaseMode": "CORRECTED"}
-    return spark.read.schema(schema).options(**options).parquet(*(f"{made.folder}/{name}" for name in files))
+    return spark.read.schema(schema).options(**_READING).parquet(*(f"{made.folder}/{name}" for name in files))
 
 
 def schema_read(columns: Sequence[Column]) -> str:

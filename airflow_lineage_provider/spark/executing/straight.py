@@ -15,7 +15,15 @@ from airflow_lineage_provider.errors import LoadFailed
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.spark.executing.clustering import in_order
 from airflow_lineage_provider.spark.executing.loading import load, not_written, table_folder
-from airflow_lineage_provider.spark.executing.stored_files import are_taken, make_folder, read, rows_in_files, schema_read, write
+from airflow_lineage_provider.spark.executing.stored_files import (
+    are_taken,
+    checksums_of,
+    make_folder,
+    read,
+    rows_in_files,
+    schema_read,
+    write,
+)
 from airflow_lineage_provider.spark.frames import columns_named, described, renamed, with_columns
 from airflow_lineage_provider.spark.session import is_local
 
@@ -62,7 +70,7 @@ def straight_into_files(execution: Execution, frame: DataFrame, name: str, kind:
     found = described(renamed(there, names), rows.schema)
     if sum(partitions.values()) < place.rows:
         return _few(execution, found, made, columns)
-    execution.store.enter_files(made, files, partitions)
+    execution.store.enter_files(replace(made, checksums=checksums_of(folder, files)), files, partitions)
     execution.rows[name] = sum(partitions.values())
     # What making them took, and what writing them, nobody can tell: no costs for the strategy `auto` to go by.
     execution.timings[name] = time.perf_counter() - started
