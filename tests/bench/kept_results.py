@@ -48,8 +48,7 @@ def kept(results: Results, wanted: Iterable[Goal]) -> Results:
         own = [goal for goal in goals if goal.experiment == name]
         about = [one for one in some if any(re.fullmatch(goal.comparison, one.title) for goal in own)]
         experiments[name] = [_kept(results.size, one, own) for one in about]
-    failed = {name: problem[-300:] for name, problem in results.failed.items()}
-    return Results(results.machine, results.size, experiments, failed, results.parts)
+    return Results(results.machine, results.size, experiments, results.failed, results.parts)
 
 
 def _kept(size: str, one: Comparison, goals: Iterable[Goal]) -> Comparison:

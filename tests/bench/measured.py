@@ -150,7 +150,7 @@ def _runs(found: Mapping[tuple[str, str], Sequence[Results]]) -> Iterator[str]:
 
 def _run(one: Results, name: str, size: str) -> str:
     others = [comparison.others for comparison in one.experiments[name] if comparison.others is not None]
-    taken = text(round(statistics.median(others), 2)) if others else ""
+    taken = text(round(statistics.median(others), 2)) if others else "not known" if one.experiments[name] else ""
     commit = f"`{str(one.machine.get('commit'))[:10]}`" + (", changed" if one.machine.get("changed") else "")
     begun = str(one.machine.get("date"))[:16].replace("T", " ")
     of = f"of it: {one.parts[name]}" if name in one.parts else ""

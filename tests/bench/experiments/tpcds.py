@@ -122,7 +122,7 @@ def _failing(arms: dict[str, Arm]) -> str:
 def _profiles(ground: Ground, queries: _Queries) -> str:
     ratios = sorted(queries.found, key=_ratio_of(queries.found))
     told = {"the median": ratios[len(ratios) // 2], "the worst": ratios[-1]}
-    return "\n".join(f"{query}, {which}: {profile(queries.runs[query].do, ground.beside)}" for which, query in told.items())
+    return "\n".join(f"{query}, {which}:\n{profile(queries.runs[query].do, ground.beside)}" for which, query in told.items())
 
 
 def _whole(folder: Path) -> Tables:
