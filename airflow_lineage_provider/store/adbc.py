@@ -39,11 +39,11 @@ class AdbcConnection:
         """A cursor of the driver."""
         return self._inner.cursor()
 
-    def begin(self) -> None:
-        """Begin a transaction, unless one is begun."""
+    def begin(self, *then: str) -> None:
+        """Begin a transaction, unless one is begun, with these commands in the same message: of what they give nothing is told."""
         if not self._begun:
-            self._execute("BEGIN")
-            self._begun = True
+            self._begun = True  # also where one of the commands fails
+            self._execute("; ".join(["BEGIN", *then]))
 
     def commit(self) -> None:
         """End the transaction for good."""
@@ -72,7 +72,7 @@ class AdbcConnection:
 
     def _execute(self, sql: str) -> None:
         with self._inner.cursor() as cursor:
-            cursor.execute(sql)
+            cursor.executescript(sql)  # at once: what gives rows is prepared and described first, in messages of their own
 
 
 def _connected(url: str) -> Any:

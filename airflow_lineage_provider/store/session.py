@@ -167,7 +167,7 @@ class Session(Reading):
             connection.rollback()
             if self._uploads:
                 with connection.cursor() as cursor:
-                    cursor.execute(f"DROP TABLE {', '.join(self._uploads.values())}")
+                    cursor.executescript(f"DROP TABLE {', '.join(self._uploads.values())}")
         except Exception:
             discard(connection)
         else:
@@ -232,7 +232,7 @@ class Session(Reading):
             connection.begin()
             with connection.cursor() as cursor:
                 if self._is_guarded:
-                    cursor.execute(f"ROLLBACK TO SAVEPOINT {_READS}")
+                    cursor.executescript(f"ROLLBACK TO SAVEPOINT {_READS}")
                 cursor.execute(sql, tuple(values))
                 found: list[dict[str, Any]] = cursor.fetch_arrow_table().to_pylist()
             connection.commit()
@@ -267,14 +267,14 @@ class Session(Reading):
             f" set_config('statement_timeout', '{milliseconds}', true)"
             # A superuser's to set; other users have what an administrator gave them.
             f", CASE WHEN current_setting('is_superuser') = 'on' THEN set_config('temp_file_limit', '{_kilobytes()}', true) END"
-            f", {MAY_KEEP if self.keeps else 'false'}"
         )
-        connection.begin()
-        with connection.cursor() as cursor:
-            if self.keeps:
-                cursor.execute(f"SAVEPOINT {_READS}")
-            cursor.execute(limits)
-            ((*_, self._may_keep),) = cursor.fetchall()
+        if self.keeps:
+            connection.begin(f"SAVEPOINT {_READS}")
+            with connection.cursor() as cursor:
+                cursor.execute(f"{limits}, {MAY_KEEP}")
+                ((*_, self._may_keep),) = cursor.fetchall()
+        else:
+            connection.begin(limits)
         self._is_guarded = self.keeps
 
     def _end(self) -> None:
@@ -324,15 +324,15 @@ class Session(Reading):
 
     def _create(self, name: str, quoted: str, layout: Layout, batches: list[pa.RecordBatch]) -> None:
         self._end()
-        connection = self._connection = self._open() or self._pool.take(lambda one: one.begin())
+        writes = "SET LOCAL transaction_read_only = off"  # a user may be read-only by default
+        connection = self._connection = self._open() or self._pool.take(lambda one: one.begin(writes))
         try:
-            connection.begin()
+            connection.begin(writes)
             with connection.cursor() as cursor:
-                cursor.execute("SET LOCAL transaction_read_only = off")  # a user may be read-only by default
-                cursor.execute(f"CREATE TEMPORARY TABLE {identifier(name)} ({', '.join(layout.ddl())})")
+                cursor.executescript(f"CREATE TEMPORARY TABLE {identifier(name)} ({', '.join(layout.ddl())})")
                 if batches[0].num_rows:
                     cursor.adbc_ingest(name, batches[0], mode="append", temporary=True)
-                cursor.execute(f"ANALYZE {quoted}")
+                cursor.executescript(f"ANALYZE {quoted}")
             connection.commit()
         except Exception:
             with suppress(Exception):

@@ -60,7 +60,7 @@ def test_a_question_that_is_kept_is_one_transaction(server: embedded.Server, sto
         assert store.materializations(made.run_id, session)["m"] == made
         assert session.read(made, ["id"], where="id = 1").num_rows == 1
         kept = store.save_derivation(answer(made.run_id), session)
-    assert (asked.transactions, asked.connections, len(asked.statements)) == (1, 1, 8), asked
+    assert (asked.transactions, asked.connections, len(asked.statements)) == (1, 1, 7), asked
     found = store.derivation(kept)
     assert {name: one.table for name, one in found.tables.items()} == {name: one.table for name, one in answer("").tables.items()}
     assert store.reason_relations(made.run_id, ["sha256:x"]) == {"sha256:x": b"\x00\xff"}
