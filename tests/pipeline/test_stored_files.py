@@ -316,7 +316,23 @@ def test_a_place_that_cannot_be_written_is_named(lineage: Lineage, tables: None,
     assert "storing" in run.lineage_lost
 
 
-def test_a_file_less_is_an_error_and_no_answer(lineage: Lineage, tables: None, store: Store) -> None:
+def _damage(file: Path) -> None:
+    """One bit of a page, by which DuckDB reads other values of the first column, and says nothing."""
+    shutil.copy2(file, f"{file}.before")
+    file.with_name(f".{file.name}.crc").unlink()  # Hadoop's, on local disks alone, and lost where files are copied
+    content, chunk = file.read_bytes(), parquet.ParquetFile(file).metadata.row_group(0).column(0)
+    before = duckdb.execute(f"SELECT c0 FROM read_parquet('{file}')").fetchall()
+    for place in range(chunk.data_page_offset, chunk.data_page_offset + chunk.total_compressed_size):
+        file.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+        with suppress(duckdb.Error):
+            if duckdb.execute(f"SELECT c0 FROM read_parquet('{file}')").fetchall() != before:
+                return
+    raise AssertionError("every bit is told")
+
+
+def test_a_file_less_or_another_is_an_error_and_no_answer(
+    lineage: Lineage, tables: None, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = lineage.run("SELECT client, files_exam(amount, amount) AS judge FROM loan", name="files")
     made = store.materializations(run.id)["result"]
     file = Path("/" + str(made.folder).removeprefix("file:").lstrip("/")) / sorted(made.files)[-1]
@@ -337,30 +353,8 @@ def test_a_file_less_is_an_error_and_no_answer(lineage: Lineage, tables: None, s
             without.result_table()
     file.write_bytes(content)
     assert without.result_table().num_rows == 4
-
-
-def _damage(file: Path) -> None:
-    """One bit of a page, by which DuckDB reads other values of the first column, and says nothing."""
-    shutil.copy2(file, f"{file}.before")
-    file.with_name(f".{file.name}.crc").unlink()  # Hadoop's, on local disks alone, and lost where files are copied
-    content, chunk = file.read_bytes(), parquet.ParquetFile(file).metadata.row_group(0).column(0)
-    before = duckdb.execute(f"SELECT c0 FROM read_parquet('{file}')").fetchall()
-    for place in range(chunk.data_page_offset, chunk.data_page_offset + chunk.total_compressed_size):
-        file.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
-        with suppress(duckdb.Error):
-            if duckdb.execute(f"SELECT c0 FROM read_parquet('{file}')").fetchall() != before:
-                return
-    raise AssertionError("every bit is told")
-
-
-def test_a_damaged_page_is_an_error_whoever_reads_it(lineage: Lineage, tables: None, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the same length, and the same to whoever looks at no checksum: DuckDB reads other values, or Spark, or Arrow."""
-    run = lineage.run("SELECT client, files_exam(amount, amount) AS judge FROM loan", name="files")
-    made = store.materializations(run.id)["result"]
-    file = Path("/" + str(made.folder).removeprefix("file:").lstrip("/")) / sorted(made.files)[-1]
-
+    # Of the same length, and the same to whoever looks at no checksum.
     _damage(file)
-    without = Lineage(store=store).get_run(run.id)
     for question in (without.result_table, lambda: without.explain("client >= 1", save=False), lambda: without.explain(at=0, save=False)):
         with pytest.raises(StoredRowsGone, match="is damaged, or another: it has another checksum; restore it, or run again"):
             question()
