@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider.answers.batches import Batch, ExplainedBatch
+from airflow_lineage_provider.answers.batches import Batch, ExplainedBatch, ExplainedBatches
 from airflow_lineage_provider.answers.summary import summary_of
 from airflow_lineage_provider.asks_store import AsksStore
 from airflow_lineage_provider.errors import BatchError, EmptyTarget, InvalidOutput, PlanError
 from airflow_lineage_provider.explained_run import Target
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.recorded_run import Run
+from airflow_lineage_provider.records.batches import told
 from airflow_lineage_provider.requested import requested
 from airflow_lineage_provider.running.given_pipeline import check_parameters
 from airflow_lineage_provider.running.output import Output
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.spark.capturing.micro_batch import MicroBatch
     from airflow_lineage_provider.store import Store
     from airflow_lineage_provider.store.run_store import RunStore
+
+log = logging.getLogger(__name__)
 
 BATCH_LIMIT = 100
 """So many batches `LineageOfStreams.explain_batches` explains, unless it is told otherwise."""
@@ -141,14 +145,15 @@ class LineageOfStreams(AsksStore):
         save: bool = True,
         params: Mapping[str, Any] | None = None,
         context: Mapping[str, Any] | None = None,
-    ) -> list[ExplainedBatch]:
+    ) -> ExplainedBatches:
         """Augmented lineage of the rows that match ``target``, in whichever of a pipeline's batches they are, in the order of `batches`.
 
         The results that batches stored are looked through in the store, or in files that this process reads; a batch without such a row is
         not asked further. ``max_batches`` is the most batches that the target may be in; the other options are those of `Run.explain`, of
-        each batch.
+        each batch. Batches whose lineage was lost, that failed, were dropped or retired, or never were recorded, cannot be looked into: the
+        answer's ``not_asked`` says which, and so does a warning in the log.
 
-        :raises InvalidTarget: it is a target of none of the results. :raises EmptyTarget: no batch has such a row.
+        :raises InvalidTarget: it is a target of none of the results. :raises EmptyTarget: no batch that was looked into has such a row.
         :raises TargetTooLarge: more batches than ``max_batches`` have, or one of them has more rows than ``max_rows``.
         :raises LineageError: as `Run.explain`.
         """
@@ -157,7 +162,7 @@ class LineageOfStreams(AsksStore):
         check_options({"name": pipeline, "query": query, "max_batches": max_batches, "max_rows": max_rows, "difference": difference})
         check_options({"subqueries": subqueries, "across": across, "save": save, "params": params, "context": context})
         groups = self.lasting(lambda: self.store.batch_groups(pipeline, query))
-        explained: list[ExplainedBatch] = []
+        explained = ExplainedBatches()
         for one in with_target(self, groups, target, max_batches):
             if len(explained) == max_batches:
                 raise too_many(max_batches)
@@ -176,10 +181,18 @@ class LineageOfStreams(AsksStore):
             except EmptyTarget:  # the store could not tell beforehand
                 continue
             explained.append(ExplainedBatch(query=one.query, batch=one.batch, explanation=answer))
+        # Last: one that was dropped meanwhile is told, whether it had been looked into or not.
+        explained.not_asked = self.lasting(lambda: self.store.batches_not_asked(pipeline, query))
+        unknown = told(explained.not_asked.values())
         if not explained:
+            asked = sum(one.batches for one in groups)
             raise EmptyTarget(
-                f"none of the {sum(one.batches for one in groups):,} complete batches of pipeline {pipeline!r} has a row that matches "
-                f"{shown(target)}"
+                f"none of the {asked:,} complete batches of pipeline {pipeline!r} has a row that matches {shown(target)}"
+                f"{f'; batches that could not be looked into: {unknown}' if unknown else ''}"
+            )
+        if explained.not_asked.keys() - {"running"}:
+            log.warning(
+                "batches of pipeline %r that could not be looked into, so that no row of theirs is explained: %s", pipeline, unknown
             )
         return explained
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
+from airflow_lineage_provider.records.batches import NotAsked, told
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,3 +25,19 @@ class ExplainedBatch:
     query: str
     batch: int
     explanation: Explanation
+
+
+class ExplainedBatches(list[ExplainedBatch]):
+    """The batches that have rows of a target, explained; and which batches could not be looked into.
+
+    :ivar not_asked: these, by status (`NotAsked`): rows of theirs are in no answer. Empty where all batches were looked into.
+    """
+
+    def __init__(self, explained: Iterable[ExplainedBatch] = (), *, not_asked: Mapping[str, NotAsked] | None = None) -> None:
+        super().__init__(explained)
+        self.not_asked: Mapping[str, NotAsked] = dict(not_asked or {})
+
+    def __repr__(self) -> str:
+        if not self.not_asked:
+            return super().__repr__()
+        return f"<{len(self):,} explained batches: {super().__repr__()}; not asked: {told(self.not_asked.values())}>"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 from airflow_lineage_provider.records.run import RunHead, RunStatus
 
@@ -42,3 +44,46 @@ class RecordedBatch:
     query: str
     batch: int
     head: RunHead
+
+
+Unasked = Literal["incomplete", "failed", "unrecorded", "dropped", "running"]
+UNASKED: tuple[Unasked, ...] = ("incomplete", "failed", "unrecorded", "dropped", "running")
+"""Why a batch has no result that could be looked into: its last run's status, or that no run of it is recorded."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchSpan:
+    """The batches of a query from ``first`` to ``last``, both among them."""
+
+    query: str
+    first: int
+    last: int
+
+    def __str__(self) -> str:
+        return f"{self.first}" if self.first == self.last else f"{self.first} to {self.last}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotAsked:
+    """Batches that have no result to be looked into.
+
+    :ivar status: what became of them: ``incomplete`` (the result was kept and the lineage lost), ``failed``, ``unrecorded`` (smaller
+        numbers than the query's largest, of which the store has heard nothing), ``dropped`` (also by retention), ``running``.
+    :ivar count: how many they are.
+    :ivar spans: which, by query and number: the first of them, where they are in many places.
+    """
+
+    status: Unasked
+    count: int
+    spans: tuple[BatchSpan, ...]
+
+    def __str__(self) -> str:
+        queries = {one.query for one in self.spans}
+        shown = [f"{one} of query {one.query}" if len(queries) > 1 else str(one) for one in self.spans]
+        more = ["…"] if sum(one.last - one.first + 1 for one in self.spans) < self.count else []
+        return f"{self.count:,} {self.status} ({', '.join(shown + more)})"
+
+
+def told(not_asked: Iterable[NotAsked]) -> str:
+    """Batches that were not asked, in a line; nothing where there are none."""
+    return "; ".join(map(str, not_asked))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from airflow_lineage_provider.records.batches import BatchKey, BatchRun, RecordedBatch
+from airflow_lineage_provider.records.batches import BatchKey, BatchRun, NotAsked, RecordedBatch
 from airflow_lineage_provider.secrecy import redact
-from airflow_lineage_provider.store import batch_groups, batch_runs, lifecycle
+from airflow_lineage_provider.store import batch_groups, batch_runs, lifecycle, unasked_batches
 from airflow_lineage_provider.store.batch_groups import BatchGroup, BatchOfGroup
 from airflow_lineage_provider.store.connection import store_errors
 from airflow_lineage_provider.store.open_store import OpenStore
@@ -40,6 +40,11 @@ class Batches(OpenStore):
         """
         with self._transaction(f"listing the batches of {pipeline!r}") as connection:
             return batch_groups.groups(connection, self._executors, pipeline, query)
+
+    def batches_not_asked(self, pipeline: str, query: str | None = None) -> dict[str, NotAsked]:
+        """A pipeline's batches (of one query) that are in no group: those that have no result to be looked into, by status."""
+        with self._statements(f"listing the batches of {pipeline!r}") as connection:
+            return unasked_batches.not_asked(connection, pipeline, query)
 
     def batches_of_group(self, group: BatchGroup, after: int, most: int) -> list[BatchOfGroup]:
         """The first batches of a group whose numbers are above ``after``, ascending, and their results."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
 
+from airflow_lineage_provider.answers.batches import ExplainedBatches
 from airflow_lineage_provider.errors import BatchError
-from airflow_lineage_provider.records.batches import BatchKey
-from airflow_lineage_provider.store import RunRecord, Store
+from airflow_lineage_provider.records.batches import BatchKey, NotAsked
+from airflow_lineage_provider.store import RunRecord, Store, unasked_batches
 from tests.store.conftest import sql
 
 RECORD = RunRecord(pipeline="judge", plan="the plan")
@@ -101,3 +103,74 @@ def test_the_plan_of_batches_is_kept_once(store: Store) -> None:
     for left in (1, 1, 0):
         store.drop_run(runs.pop())
         assert sql(store.url, plans, [True]) == [(left,)]
+
+
+ENDINGS = (
+    "crrcfc ii.dd.cfff"  # of batches 0 to 16 in order, by the first letter of their status; r: dropped ("retired"); blank, dot: nothing
+)
+NAMES = {"c": "complete", "r": "dropped", "d": "dropped", "f": "failed", "i": "incomplete", " ": "unrecorded", ".": "unrecorded"}
+
+
+def record(store: Store, pipeline: str, query: str, endings: str) -> list[str | None]:
+    """Batches that ended like that; their runs."""
+    runs: list[str | None] = []
+    for number, ending in enumerate(endings):
+        if NAMES[ending] == "unrecorded":
+            runs.append(None)
+            continue
+        run_id = store.begin_run(replace(RECORD, pipeline=pipeline), batch=BatchKey(pipeline=pipeline, query=query, batch=number))
+        runs.append(run_id)
+        if ending == "f":
+            store.fail_run(run_id, "by accident")
+        elif ending == "i":
+            store.mark_incomplete(replace(RECORD, id=run_id, pipeline=pipeline, error="the store was away"), {})
+        else:
+            store.publish_run(run_id)
+        if NAMES[ending] == "dropped":
+            store.drop_run(run_id)
+    return runs
+
+
+def numbers(told: NotAsked) -> list[tuple[str, int]]:
+    return [(span.query, number) for span in told.spans for number in range(span.first, span.last + 1)]
+
+
+def expected(endings: Iterable[tuple[str, str]]) -> dict[str, list[tuple[str, int]]]:
+    found: dict[str, list[tuple[str, int]]] = {}
+    for query, its in endings:
+        for number, ending in enumerate(its):
+            found.setdefault(NAMES[ending], []).append((query, number))
+    found.pop("complete")
+    return found
+
+
+def test_batches_that_cannot_be_looked_into_are_told(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every number up to the largest is that of a batch in a group, or is told."""
+    other = "..cr"
+    record(store, "left out", "q", ENDINGS)
+    record(store, "left out", "r", other)
+    record(store, "left out, another", "q", "ccc")
+    found = store.batches_not_asked("left out")
+    assert {status: numbers(one) for status, one in found.items()} == expected([("q", ENDINGS), ("r", other)])
+    assert {status: one.count for status, one in found.items()} == {
+        status: len(some) for status, some in expected([("q", ENDINGS), ("r", other)]).items()
+    }
+    alone = store.batches_not_asked("left out", "q")
+    assert {status: numbers(one) for status, one in alone.items()} == expected([("q", ENDINGS)])
+    assert list(alone) == ["incomplete", "failed", "unrecorded", "dropped"]
+    assert str(alone["failed"]) == "4 failed (4, 14 to 16)"
+    assert str(found["dropped"]) == "5 dropped (1 to 2 of query q, 10 to 11 of query q, 3 of query r)"
+    assert [one.batch for group in store.batch_groups("left out", "q") for one in store.batches_of_group(group, -1, 99)] == [0, 3, 5, 13]
+    assert store.batches_not_asked("left out, another") == store.batches_not_asked("nobody's") == {}
+    going_on = store.begin_run(RECORD, batch=BatchKey(pipeline="left out, another", query="q", batch=3))
+    assert str(store.batches_not_asked("left out, another")["running"]) == "1 running (3)"
+    store.fail_run(going_on, "at the end of the test")
+    monkeypatch.setattr(unasked_batches, "SPANS", 1)
+    assert str(store.batches_not_asked("left out", "q")["failed"]) == "4 failed (4, …)"
+
+
+def test_explained_batches_show_what_was_not_asked(store: Store) -> None:
+    assert repr(ExplainedBatches()) == "[]"
+    record(store, "shown", "q", "ccfr")
+    shown = ExplainedBatches(not_asked=store.batches_not_asked("shown"))
+    assert (shown, repr(shown)) == ([], "<0 explained batches: []; not asked: 1 failed (2); 1 dropped (3)>")
