@@ -31,21 +31,23 @@ def run(ground: Ground) -> Iterator[Comparison]:
     """Each with a hundred rows, plain and recorded, in several sizes."""
     growth_exam.register(ground.spark)
     grown = (
-        ("columns", WIDTHS, _of_width), ("operators, one above another", DEPTHS, _of_depth), ("calls of UDFs", UDFS, _of_udfs),
-        ("partitions", PARTITIONS, _of_partitions),
-    )  # fmt: skip
-    yield from (_grown(ground, what, sizes[ground.size], query) for what, sizes, query in grown if ground.wants(what))
+        (f"{ROWS} rows, columns", WIDTHS, _of_width),
+        (f"{ROWS} rows, operators, one above another", DEPTHS, _of_depth),
+        (f"{ROWS} rows, calls of UDFs", UDFS, _of_udfs),
+        (f"{ROWS} rows, partitions", PARTITIONS, _of_partitions),
+    )
+    yield from (_grown(ground, title, sizes[ground.size], query) for title, sizes, query in grown if ground.wants(title))
     if ground.wants("tables and views in the catalog"):
         yield from _beside_tables(ground)
 
 
-def _grown(ground: Ground, what: str, sizes: Sequence[int], query: Callable[[Ground, int], str]) -> Comparison:
+def _grown(ground: Ground, title: str, sizes: Sequence[int], query: Callable[[Ground, int], str]) -> Comparison:
     arms: dict[str, Arm] = {}
     for size in sizes:
         sql = query(ground, size)
         plain, made = written(ground, sql, f"plain {size}"), recorded(ground, sql, "function_materialization")
         arms |= _checked({f"plain, {size:,}": plain, f"recorded, {size:,}": made})
-    found = compared(f"{ROWS} rows, {what}", arms, ground.meter, ground.repeats)
+    found = compared(title, arms, ground.meter, ground.repeats)
     cpu = {name: figures["CPU, s"] for name, figures in found.figures().items()}
     for size in sizes[1:]:
         grown = {kind: cpu[f"{kind}, {size:,}"] / cpu[f"{kind}, {sizes[0]:,}"] for kind in ("plain", "recorded")}
