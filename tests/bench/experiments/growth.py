@@ -16,7 +16,7 @@ GROWTH = "CPU ÷ per factor of ten, beyond plain's"
 """By how much more than plain Spark's the cost of a run grows each time that the size does so."""
 WIDTHS = {"small": (1, 10, 100), "full": (1, 10, 100, 1_000)}
 DEPTHS = {"small": (2, 10, 50), "full": (2, 10, 50, 200)}
-"""From the first filter above the UDF on there are two stored segments: of one operator the result is the UDF's segment, too, which is a step."""
+"""From the first filter above the UDF on two segments are stored: of one operator the result is the UDF's segment, too, which is a step."""
 UDFS = {"small": (1, 4, 16), "full": (1, 4, 16, 64)}
 PARTITIONS = {"small": (1, 10, 50), "full": (1, 10, 100, 1_000, 2_000)}
 TABLES = {"small": (1, 50, 200), "full": (1, 100, 1_000, 5_000)}
