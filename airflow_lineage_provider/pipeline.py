@@ -63,8 +63,9 @@ class Lineage(LineageOfStreams, LineageOfWrites, PlansOfDags, ProfileOfTables, S
     what runs do about a store that is missing, slow, or dies in the middle: ``fail``, or ``keep_result``: the result is made and written
     all the same, and the run is ``incomplete``. Then a store that is away is no error here; it is one where something is asked of it.
     ``data`` is a folder or URI of a file system of Spark's (``/shared/lineage``, ``s3a://bucket/lineage``; else `settings.data()`): what a
-    run stores of a segment goes there, as Parquet files, from `settings.data_rows()` rows on; PostgreSQL has the rest, and the catalog.
-    Where neither says it, that place is in the home of the embedded server, for runs of a local Spark; with ``store`` there is none.
+    run stores of a segment goes there, as Parquet files, from `settings.data_rows()` rows or `settings.data_bytes()` bytes on; PostgreSQL
+    has the rest, and the catalog. Where neither says it, that place is in the home of the embedded server, for runs of a local Spark; with
+    ``store`` there is none.
     ``start_spark`` is for an object without a session: a question that turns out to need one calls it with the reason, and goes on with the
     session that it gives, which is this object's from then on.
 

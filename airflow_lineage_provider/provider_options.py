@@ -42,6 +42,7 @@ OPTIONS: Mapping[str, Option] = {
     "digest_key": Option("string", "The key of digests, the same on all hosts", "correct horse", "a file of the home folder", True),
     "data": Option("string", "Folder or URI for stored rows that are many", "s3a://bucket/lineage", "all are in the store"),
     "data_rows": Option("integer", "From so many rows on they go there; 0: always", "100000", "200,000"),
+    "data_bytes": Option("integer", "From about so many bytes on, too; 0: always", "1048576", "67,108,864"),
     "home": Option("string", "Where the embedded server keeps its data", "/var/lib/lineage", "~/.local/share/airflow-lineage"),
     "network_home": Option("boolean", "Whether that may be on a file system that several hosts share", "false", "no"),
     "replaced_runs": Option(

@@ -45,6 +45,12 @@ def data_rows() -> int:
     return _whole("DATA_ROWS", 200_000, least=0)
 
 
+def data_bytes() -> int:
+    """From about so many bytes on it goes there, too, however few the rows are (``AIRFLOW_LINEAGE_DATA_BYTES``, default 67,108,864; 0:
+    always)."""
+    return _whole("DATA_BYTES", 64 << 20, least=0)
+
+
 def loader_store() -> str | None:
     """The store's URL for Spark's executors during a run (``AIRFLOW_LINEAGE_LOADER_STORE``), with a user of role ``lineage_loader``.
 

@@ -17,12 +17,17 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
 @dataclass(frozen=True)
 class DataPlace:
-    """A folder, a path or a URI as Spark takes it, and from how many rows on a table's rows go there rather than into PostgreSQL, and from
-    how many bytes on captured lineage."""
+    """A folder, a path or a URI as Spark takes it, and from how many rows, or from how many bytes, on a table's rows go there rather than
+    into PostgreSQL, and from how many bytes on captured lineage."""
 
     folder: str
     rows: int
+    bytes: int
     index_bytes: int
+
+    def takes(self, rows: int, size: int) -> bool:
+        """Whether a table of so many rows, which are about so many bytes, goes there."""
+        return rows >= self.rows or size >= self.bytes
 
     @staticmethod
     def of(given: str | None) -> DataPlace | None:
@@ -41,4 +46,4 @@ class DataPlace:
             )
         if not _PATTERNS.isdisjoint(folder):
             raise InvalidOption(f"data={shown(folder)}: Spark takes a path with one of {' '.join(sorted(_PATTERNS))} for a pattern")
-        return DataPlace(folder.rstrip("/"), settings.data_rows(), settings.index_bytes())
+        return DataPlace(folder.rstrip("/"), settings.data_rows(), settings.data_bytes(), settings.index_bytes())

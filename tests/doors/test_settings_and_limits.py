@@ -56,6 +56,8 @@ def test_a_store_is_not_opened_with_a_wrong_setting(monkeypatch: pytest.MonkeyPa
         ("STATEMENT_TIMEOUT", "1.5", settings.statement_timeout, 1.5),
         ("TEMP_FILE_LIMIT", "0", settings.temp_file_limit, None),
         ("INDEX_BYTES", "0", settings.index_bytes, 0),
+        ("DATA_BYTES", "0", settings.data_bytes, 0),
+        ("DATA_BYTES", " ", settings.data_bytes, 64 << 20),
         ("CACHE_BYTES", "", settings.cache_bytes, 4 << 30),
         ("CACHE", "/c", settings.cache_folder, Path("/c")),
     ],

@@ -14,6 +14,7 @@ from airflow_lineage_provider.reasons import ReasonedUdf
 from airflow_lineage_provider.spark.executing import few_rows, loading
 from airflow_lineage_provider.spark.executing.few_rows import collected
 from airflow_lineage_provider.spark.executing.on_executors import loading_partitions
+from airflow_lineage_provider.spark.executing.row_sizes import bytes_of, kept_size
 from airflow_lineage_provider.spark.frames import renamed, selected
 from airflow_lineage_provider.spark.session import apply_conf
 from airflow_lineage_provider.store import Store
@@ -28,8 +29,8 @@ VALUES = (
 )
 
 
-def kept(spark: SparkSession, rows: int, partitions: int, values: str = "id") -> Any:
-    frame = spark.range(0, rows, 1, partitions).selectExpr(values, "monotonically_increasing_id() AS row")
+def kept(spark: SparkSession, rows: int, partitions: int, *values: str) -> Any:
+    frame = spark.range(0, rows, 1, partitions).selectExpr(*values, "monotonically_increasing_id() AS row")
     return renamed(selected(frame, ["*"]), [f"c{i}" for i in range(len(frame.columns))]).persist()
 
 
@@ -62,6 +63,20 @@ def test_all_rows_or_none(spark: SparkSession, rows: int, partitions: int, value
         assert all(number >> 33 == part for part, table in found.items() for number in table.column(1).to_pylist())
     else:
         assert found is None
+    frame.unpersist()
+
+
+def test_what_spark_keeps_is_measured_before_it_is_compressed(spark: SparkSession) -> None:
+    frame = kept(spark, 300, 3, "id", "repeat('x', 1000)", "IF(id = 7, NULL, array(id + 10))")
+    assert kept_size(frame, "c3") is None  # none is made yet, and what they are made of is in the plan
+    assert bytes_of(frame, ["c0"]) == 300 * 8
+    rows, size = kept_size(frame, "c3") or (0, 0)
+    assert rows == 300
+    assert 300 * (8 + 1000 + 8) < size < 300 * 1100
+    assert bytes_of(frame, ["c1", "c3"]) == 300 * (1000 + 8)
+    assert bytes_of(frame.where("c0 < 10"), ["c2"]) == 9 * len("[10]")
+    assert bytes_of(frame.where("false"), ["c0", "c1"]) == 0
+    assert kept_size(frame.where("c0 < 10"), "c3") == (rows, size)
     frame.unpersist()
 
 

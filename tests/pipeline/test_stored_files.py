@@ -20,6 +20,7 @@ from airflow_lineage_provider.deriving import duckdb_engine, stored_files
 from airflow_lineage_provider.errors import InvalidOption, LoadFailed, SparkRequired, StoredRowsGone, TracingError
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.reasons import payload
+from airflow_lineage_provider.spark.executing import few_rows
 from airflow_lineage_provider.spark.executing.stored_files import are_taken
 from airflow_lineage_provider.store import Materialization
 from airflow_lineage_provider.words import Strategy
@@ -267,8 +268,13 @@ def test_a_place_that_is_gone_is_no_runs_business(spark: SparkSession, store: St
     assert folders(data) == []
 
 
-def test_few_rows_stay_in_postgresql(lineage: Lineage, store: Store, tables: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_rows_that_are_not_large_stay_in_postgresql(
+    lineage: Lineage, store: Store, tables: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which rows these are is the same whether they came to the driver, or Spark alone has them; what it keeps and nobody stores is none
+    of their size."""
     monkeypatch.setenv("AIRFLOW_LINEAGE_DATA_ROWS", "4")
+    monkeypatch.setenv("AIRFLOW_LINEAGE_DATA_BYTES", "20000")
     limited = Lineage(lineage.spark, store=store, data=str(lineage.data.folder if lineage.data else ""))
     run = limited.run(
         "SELECT client, files_exam(amount, amount) AS judge, explode(array(1, 2)) AS x FROM loan", strategy="full_materialization"
@@ -276,6 +282,23 @@ def test_few_rows_stay_in_postgresql(lineage: Lineage, store: Store, tables: Non
     few = limited.run("SELECT client, files_exam(amount, amount) AS judge FROM loan WHERE client = 1")
     assert {one.in_files for one in store.materializations(run.id).values()} == {True}
     assert {one.in_files for one in store.materializations(few.id).values()} == {False}
+    texts = "SELECT client, amount, repeat(CAST(client AS STRING), 10000) AS text FROM loan WHERE amount > 100"
+    large = f"SELECT client, files_exam(amount, amount) AS judge, text FROM ({texts})"
+    plain = Lineage(lineage.spark, store=store, data="store").run(large)
+    assert not store.materializations(plain.id)["result"].in_files
+    expected = plain.explain("client = 3", save=False)
+    for rows_brought in (few_rows._ROWS, 1):
+        monkeypatch.setattr(few_rows, "_ROWS", rows_brought)
+        wide = limited.run(large)
+        assert store.materializations(wide.id)["result"].in_files
+        found = wide.explain("client = 3", save=False)
+        assert found.target.to_pylist() == expected.target.to_pylist() == [{"client": 3, "judge": "Accept", "text": "3" * 10_000}]
+        assert found.sources["loan"].rows.equals(expected.sources["loan"].rows)
+        assert found.sources["loan"].rows.num_rows == 1
+        assert found.sources["loan"].guarantee.level == "exact"
+    grouped = limited.run(f"SELECT judge, sum(length(text)) AS letters FROM ({large}) GROUP BY judge")
+    assert {name: one.in_files for name, one in store.materializations(grouped.id).items()} == {"segment_1": False, "result": False}
+    assert [row.letters for row in grouped.result.collect()] == [30_000]
 
 
 def folders(data: Path) -> list[str]:

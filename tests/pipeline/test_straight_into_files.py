@@ -104,13 +104,24 @@ def test_what_stands_above_reads_the_files(spark: SparkSession, store: Store, li
     assert row["n"] == run.explain("team = 1 AND judge = 'high'", save=False).sources["many_rows"].rows.num_rows
 
 
-def test_fewer_than_was_thought_go_into_the_database(store: Store, lineage: Lineage, exam: Path, data: Path, tmp_path: Path) -> None:
+def test_fewer_than_was_thought_go_into_the_database(
+    spark: SparkSession, store: Store, lineage: Lineage, exam: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = lineage.run(JUDGED.format(most=7), name="few", output=str(tmp_path / "written"))
     assert in_files(store, run) == {"result": False}
     assert run.result.count() == 7 == len(exam.read_text())
     assert run.record.row_counts["result"] == 7
     assert list(data.iterdir()) == []
     assert [row["id"] for row in run.explain("id = 3", save=False).sources["many_rows"].rows.to_pylist()] == [3]
+    # Large ones stay where they are.
+    monkeypatch.setenv("AIRFLOW_LINEAGE_DATA_BYTES", "100")
+    before = kept(spark)
+    large = Lineage(spark, store=store, data=str(data)).run(JUDGED.format(most=7), name="few")
+    assert in_files(store, large) == {"result": True}
+    assert kept(spark) == before
+    assert large.record.row_counts["result"] == large.result.count() == 7
+    assert len(exam.read_text()) == 14
+    assert [row["id"] for row in large.explain("id = 3", save=False).sources["many_rows"].rows.to_pylist()] == [3]
 
 
 @pytest.mark.parametrize("laid_out", [" ORDER BY id DESC", " DISTRIBUTE BY team SORT BY id"])

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from airflow_lineage_provider.spark.executing.row_sizes import size_of, summed
 from airflow_lineage_provider.spark.frames import selected
 from airflow_lineage_provider.spark.jvm_classes import static_method
 from airflow_lineage_provider.spark.session import planned_as_it_is
@@ -85,32 +86,15 @@ def _first_rows(frame: DataFrame, types: list[DataType]) -> DataFrame:
     most = f"greatest(1L, CAST({rows} / pow({partition} + 1, 1.5D) AS BIGINT))"
     least = f"if({number} < {_EARLY} / pow({partition} + 1, 1.5D), {_LEAST}D, {_LATER}D)"
     share = f"greatest({least}, {_BYTES} / pow(({number} + 1) * ({partition} + 1), 1.5D))"
-    sizes = ["0L", *(size for i, one in enumerate(types) if (size := _size(f"c{i}", one)))]
-    whole = f"({number} < {most} AND {_sum(sizes)} <= {share})"
-    columns = [f"if(whole, c{i}, NULL) AS c{i}" if _size("", one) else f"c{i}" for i, one in enumerate(types)]
+    sizes = ["0L", *(size for i, one in enumerate(types) if (size := size_of(f"c{i}", one)))]
+    whole = f"({number} < {most} AND {summed(sizes)} <= {share})"
+    columns = [f"if(whole, c{i}, NULL) AS c{i}" if size_of("", one) else f"c{i}" for i, one in enumerate(types)]
     # (In two steps: a thousand columns would each say what is whole, of a thousand columns.)
     return selected(selected(frame.where(f"{number} <= {most}"), ["*", f"{whole} AS whole"]), [*columns, "whole"])
 
 
-def _sum(terms: list[str]) -> str:
-    """Halved and halved again: Spark's parser does not take an expression that is a thousand deep."""
-    if len(terms) == 1:
-        return terms[0]
-    half = len(terms) // 2
-    return f"({_sum(terms[:half])} + {_sum(terms[half:])})"
-
-
-def _size(column: str, kind: DataType) -> str:
-    """SQL for a value's bytes, about; empty for types whose values are all of one size."""
-    from pyspark.sql.types import ArrayType, BinaryType, MapType, StringType, StructType
-
-    if isinstance(kind, StringType | BinaryType):
-        return f"coalesce(octet_length({column}), 0L)"
-    return f"coalesce(octet_length(CAST({column} AS STRING)), 0L)" if isinstance(kind, ArrayType | MapType | StructType) else ""
-
-
 def _is_measured(kind: DataType) -> bool:
-    """Whether `_size` knows the type."""
+    """Whether `row_sizes.size_of` knows the type."""
     from pyspark.sql import types as t
 
     if isinstance(kind, t.ArrayType):

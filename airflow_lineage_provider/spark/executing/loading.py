@@ -15,6 +15,7 @@ from airflow_lineage_provider.spark.arrow_border import carried
 from airflow_lineage_provider.spark.executing.by_driver import brought
 from airflow_lineage_provider.spark.executing.few_rows import collected
 from airflow_lineage_provider.spark.executing.on_executors import LOADED, Loading, loading_partitions
+from airflow_lineage_provider.spark.executing.row_sizes import bytes_of, kept_size
 from airflow_lineage_provider.spark.executing.stored_files import are_taken, check, checksums_of, qualified, rows_of_partitions, write
 from airflow_lineage_provider.spark.frames import columns_named, renamed
 from airflow_lineage_provider.spark.reach import are_kept_out
@@ -45,8 +46,18 @@ _FOR_LINEAGE = ("source", "keys")
 _Try: TypeAlias = "Callable[[Materialization, int], list[_Told]]"
 
 
-def load(execution: Execution, frame: DataFrame, name: str, kind: Kind, columns: list[Column], *, are_shuffled: bool = False) -> None:
+def load(
+    execution: Execution,
+    frame: DataFrame,
+    name: str,
+    kind: Kind,
+    columns: list[Column],
+    *,
+    are_shuffled: bool = False,
+    may_be_files: bool = True,
+) -> None:
     """Load a kept frame, whose last of these columns is its row number, into the store; ``are_shuffled``: its rows, where they are made.
+    ``may_be_files`` where nobody has seen yet that they are too few for files.
 
     Where the run goes on without its store the rows are made and kept all the same: nothing is called twice for it.
     """
@@ -57,7 +68,7 @@ def load(execution: Execution, frame: DataFrame, name: str, kind: Kind, columns:
     started, names = time.perf_counter(), [column.name for column in columns]
     # mapInArrow does not take every column name that Spark does (backticks): the columns travel under numbers.
     chosen = carried(renamed(columns_named(frame, names), [f"c{i}" for i in range(len(columns))]))
-    for_files = execution.data is not None and are_taken([column.type for column in columns])
+    for_files = may_be_files and execution.data is not None and are_taken([column.type for column in columns])
     few = collected(chosen, are_made_first=for_files, are_shuffled=are_shuffled)
     partitions = _partitions_for_files(execution, frame, columns, few) if for_files else None
     if partitions is not None:
@@ -95,20 +106,20 @@ def _partitions_for_files(
     place = execution.data
     assert place is not None
     if few is not None:
-        partitions = {at: rows.num_rows for at, rows in few.items()}
-    else:
-        kept = _rows_kept(frame, columns)
-        if kept is not None and kept < place.rows:
-            return None
-        partitions = rows_of_partitions(frame, columns[-1].name)
-    return partitions if sum(partitions.values()) >= place.rows else None
-
-
-def _rows_kept(frame: DataFrame, columns: list[Column]) -> int | None:
-    """How many rows Spark keeps of a frame, where it has made them all: it has counted them then."""
-    leaves = columns_named(frame, [columns[-1].name])._jdf.queryExecution().optimizedPlan().collectLeaves()
-    counted = leaves.head().stats().rowCount()
-    return int(str(counted.get())) if counted.isDefined() else None
+        here = sum(rows.num_rows for rows in few.values()), sum(rows.nbytes for rows in few.values())
+        return {at: rows.num_rows for at, rows in few.items()} if place.takes(*here) else None
+    row = columns[-1].name
+    kept = kept_size(frame, row)
+    if kept is not None and not place.takes(*kept):
+        return None
+    partitions = rows_of_partitions(frame, row)
+    rows = sum(partitions.values())
+    if place.takes(rows, 0):
+        return partitions
+    # Spark keeps other columns, too: those that the segments above read, and a name.
+    kept = kept_size(frame, row)
+    may_take = kept is None or place.takes(*kept)
+    return partitions if may_take and place.takes(rows, bytes_of(frame, [column.name for column in columns])) else None
 
 
 def _into_files(

@@ -15,6 +15,7 @@ from airflow_lineage_provider.errors import LoadFailed
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.spark.executing.clustering import in_order
 from airflow_lineage_provider.spark.executing.loading import load, not_written, table_folder
+from airflow_lineage_provider.spark.executing.row_sizes import kept_size
 from airflow_lineage_provider.spark.executing.stored_files import (
     are_taken,
     checksums_of,
@@ -68,8 +69,9 @@ def straight_into_files(execution: Execution, frame: DataFrame, name: str, kind:
     partitions = rows_in_files(execution.spark, made, files)
     _check(made, partitions, told)
     found = described(renamed(there, names), rows.schema)
-    if sum(partitions.values()) < place.rows:
-        return _few(execution, found, made, columns)
+    few = None if sum(partitions.values()) >= place.rows else _few(execution, found, made, columns)
+    if few is not None:
+        return few
     execution.store.enter_files(replace(made, checksums=checksums_of(folder, files)), files, partitions)
     execution.rows[name] = sum(partitions.values())
     # What making them took, and what writing them, nobody can tell: no costs for the strategy `auto` to go by.
@@ -113,10 +115,15 @@ def _check(made: Materialization, partitions: Mapping[int, int], told: int | Non
         )
 
 
-def _few(execution: Execution, found: DataFrame, made: Materialization, columns: list[Column]) -> DataFrame:
-    """Rows that are fewer than was thought: kept, and the folder is nobody's any more. (No other run has a plan that reads these files.)"""
+def _few(execution: Execution, found: DataFrame, made: Materialization, columns: list[Column]) -> DataFrame | None:
+    """Rows that are fewer than was thought: kept, and the folder is nobody's any more. (No other run has a plan that reads these files.)
+    None where they are so many bytes that they stay in the files."""
     kept = execution.keep(found)
-    kept.count()
+    rows, size = kept.count(), kept_size(kept, columns[-1].name)
+    if execution.data is not None and execution.data.takes(rows, size.bytes if size is not None else sum(made.files.values())):
+        execution.kept.remove(kept)
+        kept.unpersist()
+        return None
     execution.store.withdraw(made)
-    load(execution, kept, made.name, made.kind, columns)
+    load(execution, kept, made.name, made.kind, columns, may_be_files=False)
     return kept

@@ -111,7 +111,8 @@ def _lineage(ground: Ground, place: str) -> Lineage:
     """Its runs put all rows into files, or none."""
     made = Lineage(ground.spark, store=ground.lineage.store, data=str(ground.folder))
     assert made.data is not None
-    made.data = replace(made.data, rows=0 if place == "files" else 2**62)
+    least = 0 if place == "files" else 2**62
+    made.data = replace(made.data, rows=least, bytes=least)
     return made
 
 
