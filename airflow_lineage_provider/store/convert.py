@@ -55,7 +55,7 @@ def to_storage(batch: pa.RecordBatch | pa.Table, layout: Layout, partition: int)
             packed.append(to_text(array))
         else:
             own.append(array)
-    number = pa.array([partition], pa.int32()).take(pa.array([0] * batch.num_rows, pa.int64()))
+    number = pa.repeat(pa.scalar(partition, pa.int32()), batch.num_rows)
     arrays = [number, *own, *([_pack(packed, batch.num_rows)] if packed else [])]
     return pa.RecordBatch.from_arrays(arrays, schema=storage_schema(layout)), escaped
 

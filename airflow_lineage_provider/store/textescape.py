@@ -10,9 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
 
 MARK = "\U0010ffff"
+_FIRST_OF_MARK = MARK.encode()[0]
+"""Of UTF-8 only characters from U+100000 on, which nearly no text has, begin with it; no byte is larger."""
 
 
 def escape(text: str) -> str:
@@ -29,6 +33,9 @@ def needs_escape(array: pa.Array) -> bool:
     """Whether any value of a string array has to be escaped."""
     import pyarrow.compute as pc
 
+    used = _bytes_used(array)
+    if used is not None and not (used.size and (used.min() == 0 or used.max() >= _FIRST_OF_MARK)):
+        return False
     return any(pc.any(pc.match_substring(array, character)).as_py() for character in ("\x00", MARK))
 
 
@@ -44,7 +51,27 @@ def unescape_array(array: pa.Array) -> pa.Array:
     """`unescape` over a string array."""
     import pyarrow.compute as pc
 
+    used = _bytes_used(array)
+    if used is not None and not (used.size and used.max() >= _FIRST_OF_MARK):
+        return array
     if not pc.any(pc.match_substring(array, MARK)).as_py():
         return array
     plain = pc.replace_substring(array, MARK + "0", "\x00")
     return pc.replace_substring(plain, MARK + "1", MARK)
+
+
+def _bytes_used(array: pa.Array) -> npt.NDArray[np.uint8] | None:
+    """The bytes of all values of a string array, one after another, uncopied; None where they are elsewhere in it, or in several arrays.
+
+    To look for a byte takes a hundredth of the time that looking for a text in each value takes. What stands behind a NULL is among them.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    if not isinstance(array, pa.StringArray | pa.LargeStringArray):
+        return None
+    _, offsets, values = array.buffers()
+    if not len(array) or values is None:
+        return np.empty(0, np.uint8)
+    places = np.frombuffer(offsets, np.int32 if isinstance(array, pa.StringArray) else np.int64)
+    return np.frombuffer(values, np.uint8)[places[array.offset] : places[array.offset + len(array)]]
