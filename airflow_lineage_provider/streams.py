@@ -185,11 +185,9 @@ class LineageOfStreams(AsksStore):
         explained.not_asked = self.lasting(lambda: self.store.batches_not_asked(pipeline, query))
         unknown = told(explained.not_asked.values())
         if not explained:
-            asked = sum(one.batches for one in groups)
-            raise EmptyTarget(
-                f"none of the {asked:,} complete batches of pipeline {pipeline!r} has a row that matches {shown(target)}"
-                f"{f'; batches that could not be looked into: {unknown}' if unknown else ''}"
-            )
+            cause = f"none of the complete batches of pipeline {pipeline!r} has a row that matches {shown(target)}"
+            cause = cause if groups else f"pipeline {pipeline!r} has no complete batch"
+            raise EmptyTarget(f"{cause}{f'; batches that could not be looked into: {unknown}' if unknown else ''}")
         if explained.not_asked.keys() - {"running"}:
             log.warning(
                 "batches of pipeline %r that could not be looked into, so that no row of theirs is explained: %s", pipeline, unknown

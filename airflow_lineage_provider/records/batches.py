@@ -69,19 +69,20 @@ class NotAsked:
 
     :ivar status: what became of them: ``incomplete`` (the result was kept and the lineage lost), ``failed``, ``unrecorded`` (smaller
         numbers than the query's largest, of which the store has heard nothing), ``dropped`` (also by retention), ``running``.
-    :ivar count: how many they are.
+    :ivar count: how many they are; at least so many where ``is_more``.
     :ivar spans: which, by query and number: the first of them, where they are in many places.
     """
 
     status: Unasked
     count: int
     spans: tuple[BatchSpan, ...]
+    is_more: bool = False
 
     def __str__(self) -> str:
         queries = {one.query for one in self.spans}
         shown = [f"{one} of query {one.query}" if len(queries) > 1 else str(one) for one in self.spans]
-        more = ["…"] if sum(one.last - one.first + 1 for one in self.spans) < self.count else []
-        return f"{self.count:,} {self.status} ({', '.join(shown + more)})"
+        more = ["…"] if self.is_more or sum(one.last - one.first + 1 for one in self.spans) < self.count else []
+        return f"{'at least ' if self.is_more else ''}{self.count:,} {self.status} ({', '.join(shown + more)})"
 
 
 def told(not_asked: Iterable[NotAsked]) -> str:

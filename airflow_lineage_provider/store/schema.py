@@ -11,7 +11,7 @@ from airflow_lineage_provider.errors import RecordDamaged, StoreError
 from airflow_lineage_provider.store.sqltext import CATALOG_SCHEMA
 from airflow_lineage_provider.store.textescape import escape, unescape
 
-HEAD = "0025"
+HEAD = "0026"
 VERSION_TABLE = "schema_version"
 STATUSES = ("running", "complete", "incomplete", "failed", "dropped")
 
@@ -119,7 +119,13 @@ batches = sa.Table(
     sa.Column("query", sa.Text, primary_key=True),
     sa.Column("batch", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("run_id", sa.Text, sa.ForeignKey("lineage.runs.id", ondelete="CASCADE"), nullable=False, unique=True),
+    sa.Column("form", sa.Text, nullable=False, server_default="running"),
+    sa.Column("gap", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Index("batches_form", "pipeline", "form", "query", "batch"),
+    sa.Index("batches_gap", "pipeline", "query", "batch", postgresql_where=sa.text("gap > 0")),
 )
+"""Batches of streams, and the last run of each. The database keeps ``form``, of a complete one a digest of what its result is asked by
+(`lineage.batch_form`), else its run's status; and ``gap``: of how many numbers directly below nothing is recorded."""
 
 shared_tables = sa.Table(
     "shared_tables",

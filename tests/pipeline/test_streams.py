@@ -99,9 +99,7 @@ def test_batches_are_runs(lineage: Lineage, stream: Stream) -> None:
     assert lineage.get_run(batches[1].run.id).explain("id = 3", verify=True).verification is not None
     assert [one.batch for one in lineage.explain_batches("batches are runs", {"id": 1})] == [0]
     assert answers.not_asked == {}
-    with pytest.raises(
-        EmptyTarget, match=r"none of the 2 complete batches of pipeline 'batches are runs' has a row that matches 'id = 99'$"
-    ):
+    with pytest.raises(EmptyTarget, match=r"none of the complete batches of pipeline 'batches are runs' has a row that matches 'id = 99'$"):
         lineage.explain_batches("batches are runs", "id = 99")
     with pytest.raises(InvalidTarget, match="reason is not a column"):
         lineage.explain_batches("batches are runs", "reason = 'x'")
@@ -188,7 +186,7 @@ def test_batches_share_tables(lineage: Lineage, stream: Stream, store: Store, ca
     assert {status: str(one) for status, one in answers.not_asked.items()} == {"dropped": "1 dropped (1)"}
     assert repr(answers).endswith("; not asked: 1 dropped (1)>")
     assert "that could not be looked into, so that no row of theirs is explained: 1 dropped (1)" in caplog.text
-    with pytest.raises(EmptyTarget, match=r"none of the 2 complete batches .*; batches that could not be looked into: 1 dropped \(1\)"):
+    with pytest.raises(EmptyTarget, match=r"none of the complete batches .*; batches that could not be looked into: 1 dropped \(1\)"):
         asked.explain_batches("batches share tables", "last = 3")
     stream.come((6, 10.0))
     stream.run(record)

@@ -6,12 +6,16 @@ import threading
 from collections.abc import Iterable
 from dataclasses import replace
 
+import pyarrow as pa
 import pytest
 
 from airflow_lineage_provider.answers.batches import ExplainedBatches
 from airflow_lineage_provider.errors import BatchError
 from airflow_lineage_provider.records.batches import BatchKey, NotAsked
-from airflow_lineage_provider.store import RunRecord, Store, unasked_batches
+from airflow_lineage_provider.store import Column, RunRecord, Store, migrate, unasked_batches
+from airflow_lineage_provider.store.batch_groups import BatchGroup
+from airflow_lineage_provider.store.connection import Connector, make_engine
+from airflow_lineage_provider.store.materialized import new_table
 from tests.store.conftest import sql
 
 RECORD = RunRecord(pipeline="judge", plan="the plan")
@@ -24,6 +28,10 @@ def key(query: str, batch: int = 0) -> BatchKey:
 def status(store: Store, of: BatchKey) -> str | None:
     found = store.batch_run(of)
     return None if found is None else found.status
+
+
+def in_group(store: Store, group: BatchGroup) -> list[int]:
+    return [one.batch for one in store.batches_of_group(group, -1, 99)]
 
 
 def test_a_batch_is_that_of_one_run(store: Store) -> None:
@@ -85,7 +93,7 @@ def test_batches_are_told_by_query_and_number(store: Store) -> None:
     assert [(one.query, one.batch) for one in store.batches("in order", limit=2)] == [("b", 2), ("b", 10)]
     assert [one.batch for one in store.batches("in order", "a")] == [0, 1]
     store.begin_run(record, batch=BatchKey(pipeline="in order", query="a", batch=2))
-    assert [(one.query, one.batches) for one in store.batch_groups("in order")] == [("b", 4), ("a", 2)]
+    assert [(one.query, in_group(store, one)) for one in store.batch_groups("in order")] == [("b", [0, 1, 2, 10]), ("a", [0, 1])]
     (group,) = store.batch_groups("in order", "a")
     assert (group.result, group.shared_table) == (None, None)
     assert [[one.batch for one in store.batches_of_group(group, after, 1)] for after in (-1, 0, 1)] == [[0], [1], []]
@@ -160,13 +168,71 @@ def test_batches_that_cannot_be_looked_into_are_told(store: Store, monkeypatch: 
     assert list(alone) == ["incomplete", "failed", "unrecorded", "dropped"]
     assert str(alone["failed"]) == "4 failed (4, 14 to 16)"
     assert str(found["dropped"]) == "5 dropped (1 to 2 of query q, 10 to 11 of query q, 3 of query r)"
-    assert [one.batch for group in store.batch_groups("left out", "q") for one in store.batches_of_group(group, -1, 99)] == [0, 3, 5, 13]
+    assert [in_group(store, group) for group in store.batch_groups("left out", "q")] == [[0, 3, 5, 13]]
     assert store.batches_not_asked("left out, another") == store.batches_not_asked("nobody's") == {}
     going_on = store.begin_run(RECORD, batch=BatchKey(pipeline="left out, another", query="q", batch=3))
     assert str(store.batches_not_asked("left out, another")["running"]) == "1 running (3)"
     store.fail_run(going_on, "at the end of the test")
     monkeypatch.setattr(unasked_batches, "SPANS", 1)
     assert str(store.batches_not_asked("left out", "q")["failed"]) == "4 failed (4, …)"
+    monkeypatch.setattr(unasked_batches, "MOST", 3)
+    assert str(store.batches_not_asked("left out", "q")["failed"]) == "at least 3 failed (4, …)"
+    assert str(store.batches_not_asked("left out", "q")["unrecorded"]) == "3 unrecorded (6, …)"
+
+
+# What the batches of a group have in common, and how many numbers are missing below one, by looking at each batch.
+BY_LOOKING = """
+    SELECT b.pipeline, b.query, b.batch, r.status, (coalesce(r.shared_plan, r.id), coalesce(r.segments, ''), coalesce(m.layout, ''),
+            coalesce(m.escaped, ''), CASE WHEN m.shared IS NOT NULL THEN m.table_name ELSE '' END, m.id IS NULL, m.folder IS NULL)::text,
+        b.batch - 1 - lag(b.batch, 1, -1::bigint) OVER (PARTITION BY b.pipeline, b.query ORDER BY b.batch), b.form, b.gap
+    FROM lineage.batches b JOIN lineage.runs r ON r.id = b.run_id
+    LEFT JOIN lineage.materializations m ON m.run_id = r.id AND m.name = 'result' ORDER BY 1, 2, 3"""
+
+
+def test_the_database_keeps_what_batches_are_asked_by(own_url: str) -> None:
+    """Whoever changes a run, also an earlier release by statements of its own, and where the schema is upgraded."""
+    with Store.open(own_url) as store:
+        record(store, "p", "q", ENDINGS)
+        for number in range(3):
+            run = store.begin_run(replace(RECORD, plan=f"plan {number // 2}"), batch=key("r", number))
+            columns = [Column("id", "int"), *([Column("text", "string")] if number else [])]
+            made = store.planned_materialization(run, "result", "result", columns)
+            table = pa.table({one.name: pa.array([None], pa.int32() if one.name == "id" else pa.string()) for one in columns})
+            made.loader().load_new(new_table(made, again=False), {0: table})
+            store.publish_run(run)
+        late = store.begin_run(RECORD, batch=key("s", 5))
+        store.begin_run(RECORD, batch=key("s", 0))
+        dropped = store.begin_run(RECORD, batch=key("s", 3))
+        store.publish_run(dropped)
+        sql(own_url, "UPDATE lineage.runs SET status = 'complete' WHERE id = %s", [late])
+        sql(own_url, "UPDATE lineage.runs SET status = 'dropped', shared_plan = NULL WHERE id = %s", [dropped])
+        again = store.begin_run(replace(RECORD, pipeline="p"), batch=BatchKey(pipeline="p", query="q", batch=4))  # it failed
+        assert sql(own_url, "SELECT form FROM lineage.batches WHERE run_id = %s", [again]) == [("running",)]
+        before = check_forms(own_url)
+    move(own_url, "downgrade", "0025")
+    move(own_url, "upgrade", "head")
+    assert check_forms(own_url) == before
+
+
+def check_forms(url: str) -> list[tuple[object, ...]]:
+    found = sql(url, BY_LOOKING)
+    wanted: dict[object, object] = {}
+    for _, query, _, status, common, missing, form, gap in found:
+        assert gap == missing
+        assert form == (wanted.setdefault((query, common), form) if status == "complete" else status)
+    assert len(set(wanted.values())) == len(wanted) >= 4
+    return found
+
+
+def move(url: str, way: str, to: str) -> None:
+    from alembic import command
+
+    engine = make_engine(Connector(url))
+    with engine.begin() as connection:
+        config = migrate._config()
+        config.attributes["connection"] = connection
+        getattr(command, way)(config, to)
+    engine.dispose()
 
 
 def test_explained_batches_show_what_was_not_asked(store: Store) -> None:

@@ -21,6 +21,15 @@ MANY = f"""
     INSERT INTO lineage.runs (id, pipeline, status, started, finished, strategy, reasons, plan)
     SELECT format('%s-%s', md5(n::text), n), format('pipeline %s', n % 700), CASE WHEN n % 500 = 0 THEN 'complete' ELSE 'failed' END,
         now(), now(), 'rerun', 'lazy', repeat('p', 100) FROM generate_series(1, {RUNS}) AS n"""
+# A stream whose plan was changed twice; a few of its batches failed, and three were never recorded.
+STREAMED = f"""
+    INSERT INTO lineage.plans (digest, plan) VALUES ('d', 'a plan');
+    INSERT INTO lineage.runs (id, pipeline, status, started, finished, strategy, reasons, shared_plan, segments)
+    SELECT format('s-%s', lpad(n::text, 6, '0')), 'streamed', CASE WHEN n % 5000 = 7 THEN 'failed' ELSE 'complete' END,
+        now(), now(), 'rerun', 'lazy', 'd', format('[%s]', repeat(' ', n / 7000))
+    FROM generate_series(0, {RUNS - 1}) AS n WHERE n NOT BETWEEN 100 AND 102;
+    INSERT INTO lineage.batches (pipeline, query, batch, run_id)
+    SELECT 'streamed', 'q', right(id, 6)::bigint, id FROM lineage.runs WHERE pipeline = 'streamed' ORDER BY id"""
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +72,24 @@ def test_no_other_run_is_read(crowded: Store, server: embedded.Server, ask: Call
         plan = explained(crowded.url, query)
         assert plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] <= 60, (query, plan)
         assert "Seq Scan" not in [node["Node Type"] for node in nodes(plan) if node.get("Relation Name") == "runs"], (query, plan)
+
+
+def test_groups_of_batches_are_found_without_the_batches(server: embedded.Server, own_url: str) -> None:
+    sql(own_url, STREAMED)
+    sql(own_url, "VACUUM ANALYZE lineage.runs, lineage.batches")
+    with Store.open(own_url) as crowded, noted(server, own_url) as asked:
+        groups = crowded.batch_groups("streamed")
+        not_asked = crowded.batches_not_asked("streamed")
+        pages = [crowded.batches_of_group(group, 2_000, 3) for group in groups]
+    assert [[one.batch for one in page] for page in pages] == [[2001, 2002, 2003], [7000, 7001, 7002], [14000, 14001, 14002]]
+    assert [one.example for one in groups] == ["s-006999", "s-013999", "s-019999"]
+    assert list(map(str, not_asked.values())) == ["4 failed (7, 5007, 10007, 15007)", "3 unrecorded (100 to 102)"]
+    queries = [text for text in asked.texts if "lineage.batches" in text]
+    assert len(queries) == 2 + len(groups), asked
+    for query in queries:
+        plan = explained(own_url, query)
+        assert plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] <= 100, (query, plan)
+        assert "Seq Scan" not in [node["Node Type"] for node in nodes(plan) if node.get("Relation Name") in ("batches", "runs")], plan
 
 
 def explained(url: str, query: str) -> dict[str, Any]:
