@@ -117,7 +117,7 @@ def _partitions_for_files(
     if place.takes(rows, 0):
         return partitions
     # Spark keeps other columns, too: those that the segments above read, and a name.
-    kept = kept_size(frame, row)
+    kept = kept or kept_size(frame, row)
     may_take = kept is None or place.takes(*kept)
     return partitions if may_take and place.takes(rows, bytes_of(frame, [column.name for column in columns])) else None
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from airflow_lineage_provider.spark.executing.run import Execution
     from airflow_lineage_provider.store import Column
+    from airflow_lineage_provider.store.data_place import DataPlace
     from airflow_lineage_provider.store.kinds import Kind
     from airflow_lineage_provider.store.materialization import Materialization
 
@@ -69,7 +70,7 @@ def straight_into_files(execution: Execution, frame: DataFrame, name: str, kind:
     partitions = rows_in_files(execution.spark, made, files)
     _check(made, partitions, told)
     found = described(renamed(there, names), rows.schema)
-    few = None if sum(partitions.values()) >= place.rows else _few(execution, found, made, columns)
+    few = None if place.takes(sum(partitions.values()), 0) else _few(execution, place, found, made, columns)
     if few is not None:
         return few
     execution.store.enter_files(replace(made, checksums=checksums_of(folder, files)), files, partitions)
@@ -115,12 +116,12 @@ def _check(made: Materialization, partitions: Mapping[int, int], told: int | Non
         )
 
 
-def _few(execution: Execution, found: DataFrame, made: Materialization, columns: list[Column]) -> DataFrame | None:
+def _few(execution: Execution, place: DataPlace, found: DataFrame, made: Materialization, columns: list[Column]) -> DataFrame | None:
     """Rows that are fewer than was thought: kept, and the folder is nobody's any more. (No other run has a plan that reads these files.)
     None where they are so many bytes that they stay in the files."""
     kept = execution.keep(found)
     rows, size = kept.count(), kept_size(kept, columns[-1].name)
-    if execution.data is not None and execution.data.takes(rows, size.bytes if size is not None else sum(made.files.values())):
+    if place.takes(rows, size.bytes if size is not None else sum(made.files.values())):
         execution.kept.remove(kept)
         kept.unpersist()
         return None
