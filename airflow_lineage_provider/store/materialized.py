@@ -44,13 +44,11 @@ _PARTITIONS = (
     .order_by(schema.loads.c.partition)
 )
 
-
-def _hand_over(connection: sa.Connection, table: str) -> None:
-    """Give a new table to who owns the schema of data: roles may have been granted since this store was opened, and what loads a partition
-    a second time acts as the owner."""
-    owner = f"(SELECT pg_get_userbyid(nspowner) FROM pg_namespace WHERE nspname = {literal(DATA_SCHEMA)})"
-    change = f"EXECUTE format('ALTER TABLE %s OWNER TO %I', {literal(table)}, owner)"
-    execute_text(connection, f"DO $$ DECLARE owner name := {owner}; BEGIN IF owner <> current_user THEN {change}; END IF; END $$")
+_AS_OWNER = sa.text(f"""
+    SELECT set_config('role', pg_get_userbyid(nspowner), true) FROM pg_namespace
+    WHERE nspname = {literal(DATA_SCHEMA)} AND pg_get_userbyid(nspowner) <> current_user""")
+"""Make a table as who owns the schema of data, to the end of the transaction. Roles may have been granted since this store was opened:
+readers have the rights that are the default of the owner's tables, and what loads a partition a second time acts as the owner."""
 
 
 def create_materialization(
@@ -155,8 +153,8 @@ def table_name(run_id: str, name: str) -> str:
 
 
 def _create_table(connection: sa.Connection, made: Materialization, pipeline: str) -> None:
+    connection.execute(_AS_OWNER)
     execute_text(connection, f"CREATE TABLE {made.table} ({', '.join(made.layout.ddl())})")
-    _hand_over(connection, made.table)
     comment = escape(f"{made.kind} {made.name!r} of run {made.run_id} of pipeline {pipeline!r}".encode("utf-8", "replace").decode())
     execute_text(connection, f"COMMENT ON TABLE {made.table} IS {literal(comment)}")
 

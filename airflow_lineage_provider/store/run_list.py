@@ -81,9 +81,10 @@ def _is_wanted(run: RunOrigin, wanted: RunsWanted) -> bool:
 
 def _query(kind: type[RunOrigin], wanted: RunsWanted, before: str | None) -> sa.Select[tuple[object, ...]]:
     runs, context = schema.runs.c, sa.type_coerce(schema.runs.c.airflow, sa.Text)
-    query = catalog.columns_of(kind).order_by(schema.RUN_IDS.desc())
-    if wanted.pipeline is not None:
-        query = query.where(runs.pipeline == wanted.pipeline if is_possible(wanted.pipeline) else sa.false())
+    query = catalog.columns_of(kind)
+    if wanted.pipeline is not None and not is_possible(wanted.pipeline):
+        return query.where(sa.false())
+    query = catalog.newest_first(query, wanted.pipeline)
     if wanted.status is not None:
         query = query.where(runs.status == wanted.status)
     for name, value in wanted.context:

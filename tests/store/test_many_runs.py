@@ -12,6 +12,7 @@ import pytest
 
 from airflow_lineage_provider.store import RunRecord, Store, adbc, embedded
 from airflow_lineage_provider.store.connection import adbc_connect
+from airflow_lineage_provider.store.run_list import RunsWanted
 from tests.statements import noted
 from tests.store.conftest import sql
 
@@ -30,6 +31,13 @@ STREAMED = f"""
     FROM generate_series(0, {RUNS - 1}) AS n WHERE n NOT BETWEEN 100 AND 102;
     INSERT INTO lineage.batches (pipeline, query, batch, run_id)
     SELECT 'streamed', 'q', right(id, 6)::bigint, id FROM lineage.runs WHERE pipeline = 'streamed' ORDER BY id"""
+
+
+# A pipeline that is not run any more, and one that was run 20,000 times since.
+STOPPED = f"""
+    INSERT INTO lineage.runs (id, pipeline, status, started, finished, strategy, reasons, plan)
+    SELECT format('%s-%s', lpad(n::text, 6, '0'), n), CASE WHEN n < {RUNS // 4} THEN 'stopped' ELSE 'going on' END, 'complete',
+        now(), now(), 'rerun', 'lazy', repeat('p', 100) FROM generate_series(0, {RUNS + RUNS // 4 - 1}) AS n"""
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +80,24 @@ def test_no_other_run_is_read(crowded: Store, server: embedded.Server, ask: Call
         plan = explained(crowded.url, query)
         assert plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] <= 60, (query, plan)
         assert "Seq Scan" not in [node["Node Type"] for node in nodes(plan) if node.get("Relation Name") == "runs"], (query, plan)
+
+
+@pytest.mark.parametrize("analyzed", [False, True])
+def test_runs_of_a_pipeline_that_stopped_are_found_without_the_newer_ones(server: embedded.Server, own_url: str, analyzed: bool) -> None:
+    sql(own_url, "ALTER TABLE lineage.runs SET (autovacuum_enabled = false)")
+    sql(own_url, STOPPED)
+    sql(own_url, "VACUUM ANALYZE lineage.runs" if analyzed else "VACUUM lineage.runs")
+    with Store.open(own_url) as store, noted(server, own_url) as asked:
+        newest = store.latest_run("stopped")
+        listed = store.runs("stopped", 3)
+        found = store.list_runs(RunsWanted(pipeline="stopped", status="complete"), lambda run: True, 3)
+    last = [f"{n:06}-{n}" for n in (RUNS // 4 - 1, RUNS // 4 - 2, RUNS // 4 - 3)]
+    assert (newest.id, [one.id for one in listed], [one.id for one in found.runs]) == (last[0], last, last)
+    queries = [text for text in asked.texts if "lineage.runs" in text and text.startswith("SELECT")]
+    assert len(queries) == 3, asked
+    for query in queries:
+        plan = explained(own_url, query)
+        assert plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] <= 60, (query, plan)
 
 
 def test_groups_of_batches_are_found_without_the_batches(server: embedded.Server, own_url: str) -> None:

@@ -212,7 +212,7 @@ def test_a_transaction_that_does_nothing_is_ended(store: Store, monkeypatch: pyt
     connection.close()
 
 
-def test_a_store_that_was_opened_before_the_roles_were_granted_loads_a_partition_again(server: embedded.Server) -> None:
+def test_a_store_that_was_opened_before_the_roles_were_granted_loads_a_partition_again_and_is_read(server: embedded.Server) -> None:
     sql(server.url, "CREATE DATABASE granted_late")
     url = server.url.replace("/lineage?", "/granted_late?")
     with Store.open(url) as store:
@@ -223,3 +223,5 @@ def test_a_store_that_was_opened_before_the_roles_were_granted_loads_a_partition
             made.loader().load(0, attempt, iter([BATCH]))
         store.publish_run(run)
         assert store.read(made).num_rows == 2
+        rights = "SELECT pg_get_userbyid(relowner), has_table_privilege('lineage_reader', oid, 'SELECT') FROM pg_class WHERE oid = %s::regclass"
+        assert sql(url, rights, [made.table]) == [("lineage_owner", True)]
