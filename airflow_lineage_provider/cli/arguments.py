@@ -10,21 +10,35 @@ from typing import Any
 from airflow_lineage_provider import __version__
 from airflow_lineage_provider.cli import captured_tables
 from airflow_lineage_provider.cli.argument_types import columns, json_or_text, natural, pair
-from airflow_lineage_provider.cli.shared_arguments import html, json, keys, max_rows, one_run, secrets, shown, spark, the_pipeline, yes
+from airflow_lineage_provider.cli.batch_arguments import batches, explain_batches
+from airflow_lineage_provider.cli.shared_arguments import (
+    difference,
+    html,
+    json,
+    keys,
+    max_rows,
+    no_across,
+    no_save,
+    one_run,
+    secrets,
+    shown,
+    spark,
+    subqueries,
+    the_pipeline,
+    yes,
+)
 from airflow_lineage_provider.cli.verb_help import DESCRIPTION, VERBS, epilog
 from airflow_lineage_provider.cli.verb_parser import VerbParser
 from airflow_lineage_provider.words import (
     CaptureDirection,
     CaptureMode,
     CaptureWhen,
-    Difference,
     OnStoreFailure,
     ProfileMethod,
     ProfileNulls,
     Reasons,
     SketchesWhen,
     Strategy,
-    Subqueries,
     words,
 )
 
@@ -202,12 +216,10 @@ def _explain(made: argparse.ArgumentParser) -> None:
     )
     max_rows(made, f"TARGET may match at most N rows; more are an error (default: {_TARGET_LIMIT})")
     made.add_argument("--verify", action="store_true", help="run the pipeline over the source rows found, and check that it gives the same")
-    _difference(made)
-    _subqueries(made)
-    made.add_argument(
-        "--no-across", dest="across", action="store_false", help="end at the tables that this run read, even where other runs wrote them"
-    )
-    made.add_argument("--no-save", dest="save", action="store_false", help="write nothing into the store, not the answer either")
+    difference(made)
+    subqueries(made)
+    no_across(made)
+    no_save(made)
     made.add_argument("--cells", action="store_true", help="show the cells of source rows (pixels, characters) that reasons are about")
     made.add_argument("--letters", action="store_true", help="in place of the answer show the letters of reasons about its decisions")
     _udf_of_letters(made)
@@ -232,22 +244,6 @@ def _dag_plan(made: argparse.ArgumentParser) -> None:
     json(made)
 
 
-def _subqueries(made: argparse.ArgumentParser) -> None:
-    made.add_argument(
-        "--subqueries", default=words(Subqueries)[0], choices=words(Subqueries),
-        help="which rows of a subquery (IN, EXISTS) stand behind a row that it let pass: those that matched it, none, or all "
-        "(default: %(default)s)",
-    )  # fmt: skip
-
-
-def _difference(made: argparse.ArgumentParser) -> None:
-    made.add_argument(
-        "--difference", default=words(Difference)[0], choices=words(Difference),
-        help="what the right side of EXCEPT, NOT IN and NOT EXISTS is to the rows that passed it: one entry for the whole table (among "
-        "rows, nothing), nothing, or all its rows (default: %(default)s)",
-    )  # fmt: skip
-
-
 def _capture(made: argparse.ArgumentParser) -> None:
     one_run(made)
     made.add_argument(
@@ -255,8 +251,8 @@ def _capture(made: argparse.ArgumentParser) -> None:
         help="which way it may be asked later: from the result to the sources, from the sources to the result (default: %(default)s)",
     )  # fmt: skip
     captured_tables.add_to(made)
-    _subqueries(made)
-    _difference(made)
+    subqueries(made)
+    difference(made)
     made.add_argument("--witnesses", action="store_true", help="keep as well which source rows together made each row (Run.witnesses)")
     made.add_argument("--forget", action="store_true", help="drop what was captured; the lineage is traced again when it is asked for")
     secrets(made)
@@ -292,8 +288,8 @@ def _backward(made: argparse.ArgumentParser) -> None:
     made.add_argument("--by-leaf", action="store_true", help="tell the places apart at which the run has read a table")
     made.add_argument("--across", action="store_true", help="go on through the runs that wrote what this run read, as explain does")
     made.add_argument("--of", metavar="SEGMENT", help="TARGET says rows of this stored segment (segment_1, say), and not of the result")
-    _subqueries(made)
-    _difference(made)
+    subqueries(made)
+    difference(made)
     _rows_of_runs(made)
 
 
@@ -321,8 +317,8 @@ def _forward(made: argparse.ArgumentParser) -> None:
     made.add_argument(
         "--across", action="store_true", help="follow them on, into the results of all later recorded runs that read what this run wrote"
     )
-    _subqueries(made)
-    _difference(made)
+    subqueries(made)
+    difference(made)
     _no_lazy(made)
 
 
@@ -425,7 +421,7 @@ def _arrays(made: argparse.ArgumentParser) -> None:
 _ARGUMENTS: Mapping[str, Callable[[argparse.ArgumentParser], None]] = {
     "run": _run, "safe": _safe, "sketches": _sketches, "profile": _profile, "list": _list, "show": _show, "dag-plan": _dag_plan,
     "capture": _capture,
-    "index": _show, "explain": _explain,
+    "index": _show, "explain": _explain, "batches": batches, "explain-batches": explain_batches,
     "explain-columns": _columns_of, "why-not": _why_not, "backward": _backward, "forward": _forward,
     "linked": _linked, "impact": _impact, "show-derivation": _derivation,
     "letters": _letters,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from airflow_lineage_provider.cli.argument_types import columns, json_or_text, natural, pair
+from airflow_lineage_provider.words import Difference, Subqueries, words
 
 
 def one_run(made: argparse.ArgumentParser) -> None:
@@ -75,3 +76,29 @@ def json(made: argparse._ActionsContainer) -> None:
 
 def yes(made: argparse.ArgumentParser) -> None:
     made.add_argument("--yes", "-y", action="store_true", help="do not ask first")
+
+
+def subqueries(made: argparse.ArgumentParser) -> None:
+    made.add_argument(
+        "--subqueries", default=words(Subqueries)[0], choices=words(Subqueries),
+        help="which rows of a subquery (IN, EXISTS) stand behind a row that it let pass: those that matched it, none, or all "
+        "(default: %(default)s)",
+    )  # fmt: skip
+
+
+def difference(made: argparse.ArgumentParser) -> None:
+    made.add_argument(
+        "--difference", default=words(Difference)[0], choices=words(Difference),
+        help="what the right side of EXCEPT, NOT IN and NOT EXISTS is to the rows that passed it: one entry for the whole table (among "
+        "rows, nothing), nothing, or all its rows (default: %(default)s)",
+    )  # fmt: skip
+
+
+def no_across(made: argparse.ArgumentParser) -> None:
+    made.add_argument(
+        "--no-across", dest="across", action="store_false", help="end at the tables that this run read, even where other runs wrote them"
+    )
+
+
+def no_save(made: argparse.ArgumentParser) -> None:
+    made.add_argument("--no-save", dest="save", action="store_false", help="write nothing into the store, not the answer either")

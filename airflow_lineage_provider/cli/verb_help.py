@@ -78,6 +78,17 @@ VERBS: Mapping[str, VerbHelp] = {
             "airflow-lineage explain latest true --max-rows 1000000 --stream why",
         ),
     ),
+    "batches": VerbHelp(
+        "list the newest batches of a stream that a pipeline was given, each with the run that recorded it",
+        ("airflow-lineage batches judge_live", "airflow-lineage batches judge_live --limit 5 --json"),
+    ),
+    "explain-batches": VerbHelp(
+        "explain rows of a stream's results, in whichever batches they are, and say which batches nobody can look into",
+        (
+            "airflow-lineage explain-batches judge_live \"judge = 'Reject' AND client_id = 7\"",
+            "airflow-lineage explain-batches judge_live \"judge = 'Reject'\" --max-batches 5 --json",
+        ),
+    ),
     "explain-columns": VerbHelp(
         "show from which source columns each column of a run's result is computed, and which only influence it",
         ("airflow-lineage explain-columns latest --column judge", "airflow-lineage explain-columns latest --across"),

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.capture.wanted import Capture
 from airflow_lineage_provider.cli.array_verbs import arrays as arrays
+from airflow_lineage_provider.cli.batch_verbs import batches as batches
+from airflow_lineage_provider.cli.batch_verbs import explain_batches as explain_batches
 from airflow_lineage_provider.cli.captured_tables import wanted_tables
 from airflow_lineage_provider.cli.opened import agreed, asking, found_run, opened
 from airflow_lineage_provider.cli.pipelines import load_imports, load_pipeline, register_udfs

@@ -279,18 +279,22 @@ def _queries(explanation: Explanation) -> RenderableType:
 # --- runs ---------------------------------------------------------------------------------------------------------------
 
 
-def runs_table(runs: Sequence[RunSummary]) -> RenderableType:
-    """Runs as a list for people, each with as much of its id as tells it from the others."""
+def runs_table(runs: Sequence[RunSummary], before: Mapping[str, Sequence[str]] | None = None) -> RenderableType:
+    """Runs as a list for people, each with as much of its id as tells it from the others; ``before``: columns that stand first."""
     if not runs:
         return Text("no runs", style="dim")
     made = _plain_table()
+    first = dict(before or {})
+    for head in first:
+        made.add_column(head, overflow="fold")
     with_airflow = any(run.airflow for run in runs)
     for head in ("run", "pipeline", "strategy", "status", "started", "took", "lineage", "rows", *(["Airflow"] if with_airflow else [])):
         folds = head in ("pipeline", "Airflow")
         made.add_column(head, justify="right" if head in ("took", "lineage", "rows") else "left", no_wrap=not folds, overflow="fold")
     length = _telling_length([run.id for run in runs])
-    for run in runs:
-        made.add_row(*_run_cells(run, length)[: len(made.columns)])
+    for at, run in enumerate(runs):
+        cells = [*(Text(visible(texts[at])) for texts in first.values()), *_run_cells(run, length)]
+        made.add_row(*cells[: len(made.columns)])
     return made
 
 

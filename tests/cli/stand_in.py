@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
+from airflow_lineage_provider.answers.batches import Batch, ExplainedBatch, ExplainedBatches
 from airflow_lineage_provider.answers.descendants import Descendants
 from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
 from airflow_lineage_provider.answers.explanation_stream import ExplanationStream
@@ -18,6 +19,7 @@ from airflow_lineage_provider.answers.tables import SourceTable
 from airflow_lineage_provider.answers.why_not import WhyNot
 from airflow_lineage_provider.errors import RunNotFound
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
+from airflow_lineage_provider.records.batches import BatchSpan, NotAsked
 from airflow_lineage_provider.records.sketches import SketchUse
 from tests.deriving import kept_examples
 from tests.render import explanation_examples as examples
@@ -173,6 +175,16 @@ class FakeLineage:
     def runs(self, pipeline: str | None = None, limit: int = 50) -> list[RunSummary]:
         self.calls.append(("runs", pipeline, limit))
         return [SUMMARY][:limit]
+
+    def batches(self, pipeline: str, *, query: str | None = None, limit: int | None = 50) -> list[Batch]:
+        self.calls.append(("batches", pipeline, query, limit))
+        return [Batch(query="q-1", batch=number, run=SUMMARY) for number in (7, 8)]
+
+    def explain_batches(self, pipeline: str, target: Any, **options: Any) -> ExplainedBatches:
+        self.calls.append(("explain_batches", pipeline, target, options))
+        lost = NotAsked(status="failed", count=3, spans=(BatchSpan(query="q-1", first=2, last=4),))
+        explained = [ExplainedBatch(query="q-1", batch=number, explanation=explanation()) for number in (7, 8)]
+        return ExplainedBatches(explained, not_asked={"failed": lost})
 
     def latest(self, pipeline: str | None = None) -> FakeRun:
         return FakeRun(self, "latest")

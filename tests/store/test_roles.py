@@ -223,5 +223,7 @@ def test_a_store_that_was_opened_before_the_roles_were_granted_loads_a_partition
             made.loader().load(0, attempt, iter([BATCH]))
         store.publish_run(run)
         assert store.read(made).num_rows == 2
-        rights = "SELECT pg_get_userbyid(relowner), has_table_privilege('lineage_reader', oid, 'SELECT') FROM pg_class WHERE oid = %s::regclass"
+        rights = (
+            "SELECT pg_get_userbyid(relowner), has_table_privilege('lineage_reader', oid, 'SELECT') FROM pg_class WHERE oid = %s::regclass"
+        )
         assert sql(url, rights, [made.table]) == [("lineage_owner", True)]
