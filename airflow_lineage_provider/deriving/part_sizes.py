@@ -5,7 +5,10 @@ It follows from what stood behind the part before: how many links there were, an
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 
 from airflow_lineage_provider import settings
 
@@ -19,11 +22,24 @@ _GROWTH = 8
 
 
 def give_back() -> None:
-    """Between two parts: Arrow's allocator keeps what one has left, in pieces that the next, of other sizes, often cannot use. So an answer
-    would have the memory of several parts."""
+    """Between two parts: Arrow's allocator, and that of the C library (NumPy's and DuckDB's), keep what one has left, in pieces that the next,
+    of other sizes, often cannot use. So an answer would have the memory of several parts."""
     import pyarrow as pa
 
     pa.default_memory_pool().release_unused()
+    trim = _malloc_trim()
+    if trim is not None:
+        trim(0)
+
+
+@cache
+def _malloc_trim() -> Callable[[int], int] | None:
+    """glibc's; other C libraries have none."""
+    try:
+        found: Callable[[int], int] = ctypes.CDLL(None).malloc_trim
+    except (OSError, AttributeError, TypeError):  # TypeError: Windows knows no library without a name
+        return None
+    return found
 
 
 @dataclass
