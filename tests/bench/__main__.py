@@ -25,6 +25,7 @@ from tests.bench.ground import ground
 from tests.bench.machine import machine
 from tests.bench.others import with_others
 from tests.bench.outcomes import goals_table, outcomes
+from tests.bench.parts import asked_parts
 from tests.bench.report import write_report
 from tests.bench.results import Results, tables
 from tests.bench.told import Told
@@ -97,7 +98,8 @@ def _run(name: str, arguments: argparse.Namespace, results: Results) -> None:
     finally:
         found = [Comparison.from_json(one) for one in json.loads(into.read_text(encoding="utf-8"))] if into.exists() else []
         results.experiments[name] = found
-        results.parts |= {name: arguments.part} if arguments.part else {}
+        asked = asked_parts(arguments.part, arguments.scale_factor)
+        results.parts |= {name: asked} if asked else {}
         results.write(arguments.out / "results.json")
         into.unlink(missing_ok=True)
         if name in results.failed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 
 class Parts:
@@ -30,3 +31,12 @@ class Parts:
         if self._asked.pattern and not any(self._known.values()):
             known = ", ".join(map(repr, self._known)) or "none: it is measured whole"
             raise LookupError(f"no part of {experiment!r} is like {self._asked.pattern!r}; its parts: {known}")
+
+
+def asked_parts(part: str, scale_factors: Sequence[str]) -> str:
+    """Which parts of an experiment were asked for, in words; nothing where it is the whole.
+
+    >>> asked_parts("q0[1-6]", ["0.1"])
+    'q0[1-6], scale factor 0.1'
+    """
+    return ", ".join([*([part] if part else []), *(f"scale factor {factor}" for factor in scale_factors)])
