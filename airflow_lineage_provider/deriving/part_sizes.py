@@ -22,8 +22,8 @@ _GROWTH = 8
 
 
 def give_back() -> None:
-    """Between two parts: Arrow's allocator, and that of the C library (NumPy's and DuckDB's), keep what one has left, in pieces that the next,
-    of other sizes, often cannot use. So an answer would have the memory of several parts."""
+    """Between two parts: Arrow's allocator, and that of the C library (NumPy's and DuckDB's), keep what one has left, in pieces that the
+    next, of other sizes, often cannot use. So an answer would have the memory of several parts."""
     import pyarrow as pa
 
     pa.default_memory_pool().release_unused()

@@ -17,18 +17,22 @@ from airflow_lineage_provider.plan.expression_walk import expressions_in
 from airflow_lineage_provider.plan.expressions import AggregateCall, Part, WindowFunction
 from airflow_lineage_provider.plan.walk import own_expressions
 
-# Besides what is random, what depends on the clock or on how the rows are laid out: none of it can be repeated months later.
+# Besides what is random, what depends on the clock, on the session, or on how rows are laid out: none of it can be repeated months later.
 NON_DETERMINISTIC = frozenset({
     "rand", "random", "randn", "uuid", "shuffle", "randstr", "uniform", "monotonically_increasing_id", "spark_partition_id",
     "input_file_name", "input_file_block_start", "input_file_block_length", "current_timestamp", "now", "current_date", "curdate",
     "localtimestamp", "localtime", "current_time",
     "aes_encrypt", "reflect", "java_method", "try_reflect", "unix_timestamp", "current_user", "user", "session_user",
+    "current_database", "current_schema", "current_catalog",
 })  # fmt: skip
 
 # Aggregates whose result depends on the order of rows: a rerun may give another value.
 ORDER_DEPENDENT = frozenset({
     "first", "first_value", "last", "last_value", "any_value", "collect_list", "array_agg", "collect_set", "listagg", "string_agg",
     "max_by", "min_by", "mode", "approx_percentile", "percentile_approx", "histogram_numeric", "approx_top_k",
+    "approx_top_k_accumulate", "approx_top_k_combine", "hll_sketch_agg", "hll_union_agg", "theta_sketch_agg", "theta_union_agg",
+    "theta_intersection_agg", "tuple_sketch_agg_double", "tuple_sketch_agg_integer", "tuple_union_agg_double", "tuple_union_agg_integer",
+    "tuple_intersection_agg_double", "tuple_intersection_agg_integer",
     "kll_sketch_agg_bigint", "kll_sketch_agg_float", "kll_sketch_agg_double",
 })  # fmt: skip
 

@@ -7,10 +7,14 @@ less, a maximum too, whatever the sign; a sum where what is added is never negat
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, TypeAlias
 from typing import Literal as OneOf
 
 from airflow_lineage_provider.plan import expressions as e
+from airflow_lineage_provider.plan.exact_sums import most_of
+from airflow_lineage_provider.plan.expression_walk import references
 from airflow_lineage_provider.rewrite.determinism import ORDER_DEPENDENT, ROUNDING
 from airflow_lineage_provider.sketches.kinds import digits, is_whole, kind_of
 from airflow_lineage_provider.sketches.matched import Matched
@@ -21,11 +25,16 @@ _PICKING = frozenset({"min", "max", "percent_rank", "cume_dist", "lag", "lead", 
 ZERO = e.Literal(value="0", type="int")
 
 
-def is_exact(call: e.AggregateCall | e.WindowFunction) -> bool:
+_LARGEST = 2**31
+
+
+def is_exact(call: e.AggregateCall | e.WindowFunction, largest: Mapping[int, int] = MappingProxyType({})) -> bool:
     """Whether the same rows give the same value, to the last digit and in any order.
 
-    Averages of integers are: they are quotients of sums that a double has exactly, below 2^53. Of all else that gives a floating-point
-    number only what picks or counts is.
+    Averages of integers are, of ``bigint`` where none is larger than an ``int`` can be: they are quotients of sums that a double has
+    exactly, below 2^53. Of all else that gives a floating-point number only what picks or counts is.
+
+    :param largest: for attributes (their ids) of whole numbers what none is larger than.
     """
     if call.function in ORDER_DEPENDENT or (isinstance(call, e.WindowFunction) and call.call is not None):
         return False
@@ -33,7 +42,16 @@ def is_exact(call: e.AggregateCall | e.WindowFunction) -> bool:
         return True
     if call.function in _PICKING and call.function not in ROUNDING:
         return True
-    return call.function in ("avg", "mean", "try_avg") and is_whole(call.arguments[0].type)
+    if call.function not in ("avg", "mean", "try_avg"):
+        return False
+    most = most_of(call.arguments[0], largest) if is_whole(call.arguments[0].type) else None
+    return call.exact or (most is not None and most <= _LARGEST)
+
+
+def is_settled(call: e.AggregateCall | e.WindowFunction, proof: Proof) -> bool:
+    """Whether each run over the same rows gives the same value, to the last digit."""
+    known = {a.id: proof.largest.get(proof.origin(a.id)) for a in references(call)}
+    return is_exact(call, {id: most for id, most in known.items() if most is not None}) and not proof.formulas.reads_unsettled(call)
 
 
 def known_of(call: e.AggregateCall, made: e.Attribute, known: Matched, proof: Proof) -> list[Any]:

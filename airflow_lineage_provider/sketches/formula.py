@@ -20,7 +20,7 @@ from typing import Literal as OneOf
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan.expression_walk import references
 from airflow_lineage_provider.rewrite.determinism import is_deterministic
-from airflow_lineage_provider.sketches.kinds import Kind, digits, kind_of, place
+from airflow_lineage_provider.sketches.kinds import Kind, digits, keeps_value, kind_of, place
 from airflow_lineage_provider.sketches.solver import terms
 from airflow_lineage_provider.sql.constant_values import constant_value
 
@@ -50,6 +50,8 @@ class Formulas:
         self.exact = exact
         self.changed: set[int] = set()
         """The attributes that may have another value over the sketch. One is told before it is first read."""
+        self.unsettled: set[int] = set()
+        """Those of them that may have another value in each run over the same rows: rounded sums, any of some rows, and what reads one."""
         self._ranks = {text: at for at, text in enumerate(sorted(set(texts), key=lambda text: text.encode()))}
         self._known: dict[tuple[e.Expression, Row], Value] = {}
         self._facts: dict[tuple[object, ...], Any] = {}
@@ -60,7 +62,7 @@ class Formulas:
     def again(self) -> Formulas:
         """For another proof about the same plan: nothing is changed yet, and what is known of plain rows stays."""
         other = copy(self)
-        other.changed = set()
+        other.changed, other.unsettled = set(), set()
         other._known = {key: value for key, value in self._known.items() if key[1] != "sketched"}
         other._facts = {key: fact for key, fact in self._facts.items() if key[-1] != "sketched"}
         return other
@@ -127,7 +129,7 @@ class Formulas:
                 return self._literal(expression)
             case e.Cast() | e.Call() if (constant := constant_value(expression)) is not None:
                 return self._literal(constant)
-            case e.Cast() if _keeps_value(expression.child.type, expression.type) or _number(expression) is not None:
+            case e.Cast() if keeps_value(expression.child.type, expression.type) or _number(expression) is not None:
                 return self.value(expression.child, row)
             case e.Call():
                 found = self._call(expression, row)
@@ -136,9 +138,22 @@ class Formulas:
 
     def reads_changed(self, expression: e.Part) -> bool:
         """Whether an expression reads what a sketch may change."""
+        return not self.changed.isdisjoint(self._reads(expression))
+
+    def reads_unsettled(self, expression: e.Part) -> bool:
+        """Whether an expression reads what may be another value in each run."""
+        return not self.unsettled.isdisjoint(self._reads(expression))
+
+    def not_settled(self, attributes: Iterable[e.Attribute]) -> None:
+        """Note that these may have another value in each run."""
+        ids = {attribute.id for attribute in attributes}
+        self.unsettled |= ids
+        self.changed |= ids
+
+    def _reads(self, expression: e.Part) -> frozenset[int]:
         if expression not in self._read:
             self._read[expression] = frozenset(attribute.id for attribute in references(expression))
-        return not self.changed.isdisjoint(self._read[expression])
+        return self._read[expression]
 
     def _attribute(self, attribute: e.Attribute, row: Row) -> Value:
         return self._named(f"{attribute.id} {row}", attribute.type)
@@ -278,9 +293,3 @@ def _one_kind(call: e.Call) -> bool:
     if call.function != "coalesce":
         results = (*call.arguments[1::2], *(call.arguments[-1:] if len(call.arguments) % 2 else ()))
     return len({kind_of(one.type) for one in (call, *results)}) == 1
-
-
-def _keeps_value(given: str, made: str) -> bool:
-    """Whether a cast changes no value: to the same type, or to an exact number with room for all digits."""
-    old, new = digits(given), digits(made)
-    return given == made or (old is not None and new is not None and new[0] >= old[0] and new[1] >= old[1])

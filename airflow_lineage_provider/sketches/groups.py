@@ -11,7 +11,7 @@ from airflow_lineage_provider.plan.check import is_canonical
 from airflow_lineage_provider.plan.expression_walk import references
 from airflow_lineage_provider.plan.text import operator_text
 from airflow_lineage_provider.rewrite.determinism import ORDER_DEPENDENT, is_repeatable
-from airflow_lineage_provider.sketches.aggregation import has_sign, is_exact, known_of
+from airflow_lineage_provider.sketches.aggregation import has_sign, is_settled, known_of
 from airflow_lineage_provider.sketches.formula import Row, Value
 from airflow_lineage_provider.sketches.kinds import kind_of
 from airflow_lineage_provider.sketches.matched import Matched, determines
@@ -32,7 +32,8 @@ def grouped(node: o.Aggregate, known: Matched, above: Above, proof: Proof) -> Ma
         proof.require_same("group", node, known, node.keys)
         proof.ties = proof.ties or any(call.function in ORDER_DEPENDENT for call, _ in calls)
         whole = is_canonical(node) and _is_whole(node, known, above, proof)
-        pair = _whole(calls, proof) if whole else _partial(node, calls if above.compared else [], known, proof)
+        proof.formulas.not_settled(made for call, made in calls if not is_settled(call, proof))
+        pair = () if whole else _partial(node, calls if above.compared else [], known, proof)
     return _grouped(node, calls, known, pair, above, proof)
 
 
@@ -54,16 +55,10 @@ def _is_whole(node: o.Aggregate, known: Matched, above: Above, proof: Proof) -> 
     return False
 
 
-def _whole(calls: Calls, proof: Proof) -> tuple[Any, ...]:
-    """Of groups that are there whole or not at all: the same values, but for those that no two runs need have the same."""
-    proof.formulas.changed.update(made.id for call, made in calls if not is_exact(call))
-    return ()
-
-
 def _partial(node: o.Aggregate, calls: Calls, known: Matched, proof: Proof) -> tuple[Any, ...]:
     """Of groups that may be there in part."""
     proof.formulas.changed.update(c.attribute.id for c in node.columns if isinstance(c, e.Alias))
-    return tuple(fact for call, made in calls if is_exact(call) for fact in known_of(call, made, known, proof))
+    return tuple(fact for call, made in calls if is_settled(call, proof) for fact in known_of(call, made, known, proof))
 
 
 def _grouped(node: o.Aggregate, calls: Calls, known: Matched, pair: tuple[Any, ...], above: Above, proof: Proof) -> Matched:
@@ -84,6 +79,8 @@ def _grouped(node: o.Aggregate, calls: Calls, known: Matched, pair: tuple[Any, .
 def _sign(call: e.AggregateCall, known: Matched, proof: Proof) -> str | None:
     if call.function == "count":
         return "count"
+    if call.function == "sum" and not proof.formulas.exact:
+        return None  # past the largest number it begins anew at the smallest
     if call.function in ("sum", "min", "max") and kind_of(call.arguments[0].type) == "number" and kind_of(call.type) == "number":
         return next((way for way in ("less", "more") if has_sign(call, known, proof, way)), None)
     return None
@@ -91,7 +88,9 @@ def _sign(call: e.AggregateCall, known: Matched, proof: Proof) -> str | None:
 
 def _is_there(call: e.AggregateCall, known: Matched, proof: Proof) -> bool:
     """Whether a group, which has rows, has a value: none of its rows has NULL."""
-    if call.function not in ("sum", "min", "max") or call.filter is not None:
+    # Without ANSI a sum is NULL for which its type has no room.
+    may_overflow = call.function == "sum" and not proof.formulas.exact
+    if call.function not in ("sum", "min", "max") or call.filter is not None or may_overflow:
         return False
     return proof.holds(known.of_one(), proof.formulas.z3.Not(proof.formulas.value(call.arguments[0], "plain").null))
 
@@ -113,13 +112,15 @@ def windowed(node: o.Window, known: Matched, proof: Proof) -> None:
     if not node.partition or not proof.determined(known, node, node.partition):
         raise NotSafe("window", node, f"a sketch may leave out rows of a partition: {operator_text(node)}")
     proof.steps.append(("window", node))
+    f = proof.formulas
     placed = {proof.origin(a.id) for part in (*node.partition, *(key.child for key in node.order)) for a in references(part)}
     total = any(key <= placed for key in known.keys)
-    functions = [(f.child, f.attribute) for f in node.functions if isinstance(f.child, e.WindowFunction)]
-    repeats = total or is_repeatable(node)
-    proof.formulas.changed.update(made.id for call, made in functions if not (repeats and _is_told(call, total)))
+    functions = [(one.child, one.attribute) for one in node.functions if isinstance(one.child, e.WindowFunction)]
+    repeats = (total or is_repeatable(node)) and not any(map(f.reads_unsettled, node.order))
+    f.not_settled(made for call, made in functions if not (repeats and _is_told(call, total, proof)))
 
 
-def _is_told(call: e.WindowFunction, total: bool) -> bool:
+def _is_told(call: e.WindowFunction, total: bool, proof: Proof) -> bool:
     """Whether a window function's value is one, to the last digit; in a total order also of the first and last rows."""
-    return is_exact(call) or (total and call.call is None and call.function in ("first", "first_value", "last", "last_value", "any_value"))
+    picks = call.call is None and call.function in ("first", "first_value", "last", "last_value", "any_value")
+    return is_settled(call, proof) or (total and picks and not proof.formulas.reads_unsettled(call))

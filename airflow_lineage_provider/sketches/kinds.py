@@ -85,3 +85,9 @@ def place(text: str, kind: Kind) -> Fraction | None:
     except (ValueError, OverflowError):
         pass
     return None
+
+
+def keeps_value(given: str, made: str) -> bool:
+    """Whether a cast changes no value: to the same type, or to an exact number with room for all digits."""
+    old, new = digits(given), digits(made)
+    return given == made or (old is not None and new is not None and new[0] >= old[0] and new[1] >= old[1])

@@ -67,6 +67,8 @@ class Proof:
     """The steps that the cuts must be aligned with, as has turned out."""
     ties: bool = False
     needs_rows: bool = False
+    largest: dict[int, int] = field(default_factory=dict)
+    """Of attributes of whole numbers what none is larger than, its sign aside, where the statistics say it."""
     steps: list[tuple[str, o.Plan]] = field(default_factory=list)
     same_as: dict[int, int] = field(default_factory=dict)
     fields: dict[int, dict[str | None, e.Expression]] = field(default_factory=dict)

@@ -28,7 +28,7 @@ from airflow_lineage_provider.sketches.keys import joined_keys
 from airflow_lineage_provider.sketches.matched import Matched, determines
 from airflow_lineage_provider.sketches.order import is_total, only_worse, order_of
 from airflow_lineage_provider.sketches.proof import Above, NotSafe, Proof
-from airflow_lineage_provider.sketches.statistics import source_facts
+from airflow_lineage_provider.sketches.statistics import largest, source_facts
 
 
 def relate(node: o.Plan, above: Above, proof: Proof) -> Matched:
@@ -69,6 +69,7 @@ def _(node: o.Source, _above: Above, proof: Proof) -> Matched:
     key = tuple(by_name[name] for name in proof.keys.get(node.leaf, ()) if name in by_name)
     twins = determines(proof.formulas, key, tuple(a for a in node.output if a not in key)) if key else ()
     known = source_facts(node, proof.bounds, proof.formulas)
+    proof.largest |= largest(node, proof.bounds)
     return Matched(node.leaf == proof.leaf, known, (), twins, (frozenset(a.id for a in key),) if key else ())
 
 
@@ -102,6 +103,8 @@ def _computed(expression: e.Expression, made: e.Attribute, known: Matched, proof
             proof.fields[made.id] = dict(zip(names, expression.arguments[1::2], strict=True))
     if known.sketched and f.reads_changed(expression):
         f.changed.add(made.id)
+    if known.sketched and f.reads_unsettled(expression):
+        f.not_settled([made])
     if not is_deterministic(expression):
         return known
     return known.knowing(partial(f.defined, made, expression))
@@ -286,6 +289,8 @@ def _(node: o.Union, above: Above, proof: Proof) -> Matched:
     for at, made in enumerate(node.output):
         if any(child.output[at].id in f.changed for child in node.children):
             f.changed.add(made.id)
+        if any(child.output[at].id in f.unsettled for child in node.children):
+            f.not_settled([made])
     sides = list(zip(branches, node.children, strict=True))
 
     def of(row: Row) -> Any:

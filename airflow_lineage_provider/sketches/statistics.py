@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.sketches.formula import Formulas, Row
-from airflow_lineage_provider.sketches.kinds import kind_of
+from airflow_lineage_provider.sketches.kinds import is_whole, kind_of
 from airflow_lineage_provider.sketches.matched import Single
 
 
@@ -43,6 +43,16 @@ def _facts(node: o.Source, bounds: Bounds, formulas: Formulas) -> Iterator[Singl
             yield partial(not_null, formulas, attribute)
         if known.least is not None or known.most is not None:
             yield partial(_within, formulas, attribute, known)
+
+
+def largest(node: o.Source, bounds: Bounds) -> dict[int, int]:
+    """Of the attributes of whole numbers what none is larger than, its sign aside, where bounds say it."""
+    named = ((bounds.get((node.leaf, column)), attribute) for column, attribute in zip(node.columns, node.output, strict=True))
+    return {
+        attribute.id: max(abs(int(known.least)), abs(int(known.most)))
+        for known, attribute in named
+        if is_whole(attribute.type) and known is not None and known.least is not None and known.most is not None
+    }
 
 
 def not_null(f: Formulas, attribute: e.Attribute, row: Row) -> Any:

@@ -21,7 +21,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from airflow_lineage_provider.plan import expressions as e
-from airflow_lineage_provider.sketches.kinds import is_whole
+from airflow_lineage_provider.sketches.kinds import is_whole, keeps_value
 from airflow_lineage_provider.sketches.step_begins import begin_of
 from airflow_lineage_provider.sql.local_times import fixed_offset, place_of
 from airflow_lineage_provider.sql.time_units import DATE_UNITS, MOMENT_UNITS
@@ -148,7 +148,8 @@ def _truncated(moment: e.Expression, unit: str, zone: str | None) -> Step | None
 
 
 def _of_number(one: e.Expression, function: str, divisor: int | None) -> Step | None:
-    number = one.child if isinstance(one, e.Cast) and is_whole(one.type) else one
+    # A cast to a type without room for all numbers gives NULL, or begins anew at the other end.
+    number = one.child if isinstance(one, e.Cast) and keeps_value(one.child.type, one.type) else one
     is_number = isinstance(number, e.Attribute) and is_whole(number.type)
     return (number, f"{function} {divisor}") if is_number and divisor is not None else None  # type: ignore[return-value]
 
