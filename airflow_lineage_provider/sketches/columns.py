@@ -28,6 +28,7 @@ from airflow_lineage_provider.sketches.composite import why_not_composite
 from airflow_lineage_provider.sketches.files import FILE_PATH, with_paths
 from airflow_lineage_provider.sketches.formula import Formulas
 from airflow_lineage_provider.sketches.kinds import kind_of
+from airflow_lineage_provider.sketches.null_rejecting import inner_joins
 from airflow_lineage_provider.sketches.order import order_of
 from airflow_lineage_provider.sketches.partition import why_refused
 from airflow_lineage_provider.sketches.proof import Above, Counter, NotSafe, Proof
@@ -39,7 +40,7 @@ from airflow_lineage_provider.sketches.ties import lowest_limit, places
 from airflow_lineage_provider.sql.constant_values import constant_value
 
 PASSES: tuple[Callable[[o.Plan], o.Plan], ...] = (
-    unique_attributes, canonical_aggregates, scalar_subqueries, canonical_windows, pull_out_udfs,
+    unique_attributes, canonical_aggregates, scalar_subqueries, canonical_windows, pull_out_udfs, inner_joins,
 )  # fmt: skip
 """The form that the rules are about."""
 

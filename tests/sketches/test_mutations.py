@@ -17,7 +17,7 @@ from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.pipeline import Pipeline
 from airflow_lineage_provider.plan.walk import all_operators, operators
-from airflow_lineage_provider.sketches import aggregation, columns, groups, keys, order, proof, reuse, safety
+from airflow_lineage_provider.sketches import aggregation, columns, groups, keys, null_rejecting, order, proof, reuse, safety
 from airflow_lineage_provider.sketches.column_text import of_columns
 from airflow_lineage_provider.sketches.formula import Formulas
 from airflow_lineage_provider.sketches.generated import made_rows
@@ -270,6 +270,23 @@ MUTATIONS: dict[str, tuple[Callable[[Patch], None], Queried]] = {
         (
             q.Filter(q.Join("left", T, S, equal(1, 5)), q.Op("is_null", (q.Col(5),))),
             {"t": rows((1, 0, 0), (2, 0, 0)), "s": rows((2, 0, 0))},
+        ),
+    ),
+    "an outer join's rows without a partner": (
+        always(null_rejecting, "_rejects"),
+        (
+            q.Filter(q.Join("left", T, by_group("count", S), equal(1, 4)), q.Op("is_null", (q.Col(5),))),
+            {"t": rows((1, 0, 0), (2, 0, 0)), "s": rows((1, 0, 1), (2, 0, 2))},
+        ),
+    ),
+    "something in NULL's place": (
+        always(null_rejecting, "_is_null"),
+        (
+            q.Filter(
+                q.Join("left", T, by_group("count", S), equal(1, 4)),
+                q.Op("<", (X, q.Op("coalesce", (q.Col(5), number(9))))),
+            ),
+            {"t": rows((1, 5, 0), (2, 0, 0)), "s": rows((1, 0, 1), (2, 0, 2))},
         ),
     ),
     "difference": (
