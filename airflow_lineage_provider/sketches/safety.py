@@ -66,7 +66,8 @@ def _related(node: o.Plan, _above: Above, _proof: Proof) -> Matched:
 def _(node: o.Source, _above: Above, proof: Proof) -> Matched:
     """The rows themselves. What the statistics of the version say holds of each; declared keys tell its rows apart."""
     by_name = dict(zip(node.columns, node.output, strict=True))
-    key = tuple(by_name[name] for name in proof.keys.get(node.leaf, ()) if name in by_name)
+    named = proof.keys.get(node.leaf, ())
+    key = tuple(by_name[name] for name in named) if all(name in by_name for name in named) else ()  # a part of a key is none
     twins = determines(proof.formulas, key, tuple(a for a in node.output if a not in key)) if key else ()
     known = source_facts(node, proof.bounds, proof.formulas)
     proof.largest |= largest(node, proof.bounds)

@@ -69,7 +69,9 @@ def _searched(value: Column, how: Numbering) -> Column:
 def _by_starts(place: Column, how: Starts, searched: Column) -> Column:
     distance = place - F.lit(how.first)
     found = F.get(constant_array(list(map(str, how.sums)), "bigint"), F.shiftright(distance, how.shift).cast("int"))
-    told = beyond(place, how.first, how.last, 0, how.count).when(found < F.lit(0), searched)
+    told = beyond(place, how.first, how.last, 0, how.count)
+    if min(how.sums) < 0:  # else the search would be compiled into the loop for nothing
+        told = told.when(found < F.lit(0), searched)
     return told.otherwise(F.shiftright(found + distance.bitwiseAND(F.lit(how.inside)), how.shift + 1).cast("int"))
 
 
