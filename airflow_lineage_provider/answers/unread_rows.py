@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from airflow_lineage_provider.answers.consumed_rows import listed_expressions
 from airflow_lineage_provider.answers.known_keys import KnownKeys, by_asked
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
+from airflow_lineage_provider.sql.named_columns import named_columns
 from airflow_lineage_provider.tracing.maps import distinct_rows
 
 if TYPE_CHECKING:
@@ -45,8 +46,13 @@ class Reading(Protocol):
         """So many of them, the first in the order in which all are read; None where not all are there as they were read."""
         ...
 
-    def rows(self, condition: str, params: Mapping[str, Any]) -> LineageRows:
-        """The rows that meet it, and maybe others."""
+    @property
+    def columns(self) -> Sequence[str]:
+        """The columns of the table."""
+        ...
+
+    def rows(self, condition: str, params: Mapping[str, Any], columns: Collection[str] | None = None) -> LineageRows:
+        """The rows that meet it, and maybe others; with ``columns`` these, and maybe others."""
         ...
 
     def aggregate(self, by: Sequence[str], measures: Sequence[str], condition: str, params: Mapping[str, Any]) -> pa.Table | None:
@@ -63,8 +69,8 @@ class UnreadRows(LineageRows):
 
     `count`, `rids`, `per_target`, ``asked_rows`` and ``engine`` are told by the rows' keys, and `to_arrow` of a few reads these few. Of
     rows whose lineage was captured for conditions on them (`CaptureTable`) `where` reads nothing yet, and then those alone that may meet
-    it, where that is seen; `aggregate` looks up what a `Cube` has; ``engine`` says how either was answered. Whatever else is asked of
-    these rows reads all of them, once.
+    it, where that is seen; `aggregate` looks up what a `Cube` has; ``engine`` says how either was answered. What else is aggregated
+    reads the columns that it names; whatever else is asked of these rows reads all of them, once.
     """
 
     def __init__(
@@ -209,7 +215,21 @@ class UnreadRows(LineageRows):
             found = self._read.aggregate(listed_expressions(by), listed_expressions(measures), self._condition, self._params)
             if found is not None:
                 return found
-        return self._whole.aggregate(by, measures)
+        return self._for(by, measures).aggregate(by, measures)
+
+    def _for(self, by: Sequence[str] | str, measures: Sequence[str] | str) -> LineageRows:
+        """The rows, with the columns that an aggregation of them names. What was read last is kept, and serves where it has these."""
+        asked = [*listed_expressions(by), *listed_expressions(measures), *([self._condition] if self._condition else [])]
+        is_text = all(isinstance(one, str) for one in asked)
+        named = named_columns(asked, self._read.columns) if is_text and not self._is_read else None
+        if named is None or len(named) == len(self._read.columns):
+            return self._whole
+        kept: tuple[frozenset[str], LineageRows] | None = vars(self).get("_part")
+        if kept is None or not named <= kept[0]:
+            found = self._read.rows(self._condition, self._params, named)
+            kept = named, found.where(self._condition, **self._params) if self._condition else found
+            vars(self)["_part"] = kept
+        return kept[1]
 
     def parts(self) -> Iterator[LineageRows]:
         """The rows, read."""

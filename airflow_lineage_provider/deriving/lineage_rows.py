@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -93,8 +93,15 @@ def rows_behind(run: AskedRun, target: Any, *, at: Any, summary: RunSummary, lim
     return {name: read_behind(run, name, one, summary) for name, one in found.items()}
 
 
-def read_behind(run: AskedRun, name: str, known: KnownKeys, summary: RunSummary, keys: pa.Table | None = None) -> LineageRows:
-    """The rows of a source table with the keys that are known; with ``keys`` those of them alone.
+def read_behind(
+    run: AskedRun,
+    name: str,
+    known: KnownKeys,
+    summary: RunSummary,
+    keys: pa.Table | None = None,
+    columns: Collection[str] | None = None,
+) -> LineageRows:
+    """The rows of a source table with the keys that are known; with ``keys`` those of them alone, with ``columns`` these, and maybe others.
 
     :raises AnswerTooLarge: there are more than one answer may have. :raises SparkRequired: only Spark can read them.
     """
@@ -102,7 +109,7 @@ def read_behind(run: AskedRun, name: str, known: KnownKeys, summary: RunSummary,
     wanted = distinct_rows(known.of_rows) if keys is None else keys
     check_size({name: wanted}, run.most_sources)
     run.progress("reading source rows")
-    found = SourceReader(run.tables, run.stored, dict(run.recorded.plan.conf), run.on_demand, run.kept).read(source, wanted)
+    found = SourceReader(run.tables, run.stored, dict(run.recorded.plan.conf), run.on_demand, run.kept).read(source, wanted, columns)
     return LineageRows(
         run=summary,
         asked=known.asked,

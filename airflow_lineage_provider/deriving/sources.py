@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from airflow_lineage_provider.deriving.spark_on_demand import SparkOnDemand
     from airflow_lineage_provider.deriving.stored_tables import StoredTables
+    from airflow_lineage_provider.plan.operators import Source
     from airflow_lineage_provider.store import Materialization
 
 
@@ -63,8 +65,8 @@ class SourceReader:
         self.settings = settings
         self.spark = spark
 
-    def read(self, source: RecordedSource, keys: pa.Table) -> SourceRows:
-        """The rows of a source with the given keys (``key_0`` …, each combination once).
+    def read(self, source: RecordedSource, keys: pa.Table, columns: Collection[str] | None = None) -> SourceRows:
+        """The rows of a source with the given keys (``key_0`` …, each combination once), with these columns, and maybe others.
 
         :raises SparkRequired: only Spark can read this source, and there is no session.
         """
@@ -76,7 +78,7 @@ class SourceReader:
         if kept is not None and kept.num_rows:
             return self._partly_kept(source, keys, kept, stale, harmful)
         try:
-            rows = self._rows(source, keys)
+            source, rows = self._with(source, keys, columns)
         except SourceUnavailable as problem:
             cause = Guarantee(level="unavailable", cause=str(problem))
             none = _keyed(source, _no_rows(source, keys.slice(0, 0)))
@@ -101,6 +103,16 @@ class SourceReader:
             except SourceUnavailable as problem:
                 guarantee = Guarantee(level="unavailable", cause=str(problem))
         return SourceRows(table=_table(source, rows), keys=_keyed(source, rows), guarantee=guarantee, stale=stale, harm=harmful)
+
+    def _with(self, source: RecordedSource, keys: pa.Table, columns: Collection[str] | None) -> tuple[RecordedSource, pa.Table]:
+        """The rows, and the source with the columns that they have: those asked for, where what is read can leave the others unread."""
+        few = source if columns is None or not keys.num_rows else replace(source, source=_narrowed(source.source, columns))
+        if few.identity.kind == "snapshot":
+            return few, self._rows(few, keys)
+        if few.identity.kind == "file_position" and few.source != source.source:
+            with suppress(CannotReadHere):
+                return few, read_positions(few.source, few.files, keys, self.settings)
+        return source, self._rows(source, keys)
 
     def _rows(self, source: RecordedSource, keys: pa.Table) -> pa.Table:
         if not keys.num_rows:
@@ -131,6 +143,12 @@ class SourceReader:
     def _through_spark(self, source: RecordedSource, keys: pa.Table, why: str) -> pa.Table:
         text = f"reading the source rows of {source.source.relation.name} needs Spark ({why}); give a Spark session"
         return self.spark.needed(SparkRequired(text)).source_rows(source, keys)
+
+
+def _narrowed(source: Source, columns: Collection[str]) -> Source:
+    """A source with some of its columns; with the first, where these are none."""
+    chosen = [at for at, name in enumerate(source.columns) if name in columns] or [0]
+    return replace(source, columns=tuple(source.columns[at] for at in chosen), output=tuple(source.output[at] for at in chosen))
 
 
 def _table(source: RecordedSource, rows: pa.Table) -> pa.Table:

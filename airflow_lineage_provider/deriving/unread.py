@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -156,13 +156,18 @@ class _OfTable:
         found: LineageRows = self.of.ask(lambda run: read_behind(run, self.name, known, self.of.summary, few))
         return found if found.guarantee.level != "unavailable" else None
 
-    def rows(self, condition: str, params: Mapping[str, Any]) -> LineageRows:
-        """The rows that meet a condition, and maybe others."""
+    @property
+    def columns(self) -> Sequence[str]:
+        """The columns of the table."""
+        return tables_of(self.of.plan)[self.name][0].source.columns
+
+    def rows(self, condition: str, params: Mapping[str, Any], columns: Collection[str] | None = None) -> LineageRows:
+        """The rows that meet a condition, and maybe others; with ``columns`` these, and maybe others."""
         known = self._all if self.found is not None or not condition else None
 
         def behind(run: AskedRun) -> LineageRows:
             keys = known or self._keys_in(run, Narrowing(condition=condition, params=params))
-            return read_behind(run, self.name, keys, self.of.summary)
+            return read_behind(run, self.name, keys, self.of.summary, columns=columns)
 
         found: LineageRows = self.of.ask(behind)
         return replace(found, numbering=self.rids)

@@ -14,7 +14,10 @@ from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Capture, CaptureTable, Cube, Lineage, LineageRows, Run
 from airflow_lineage_provider.asking import Asking
+from airflow_lineage_provider.deriving import sources
 from airflow_lineage_provider.errors import EmptyTarget, IndexTooLarge, InvalidCapture, InvalidOption, NotCaptured
+from airflow_lineage_provider.plan.operators import Source
+from airflow_lineage_provider.sources.parquet import read_positions
 from airflow_lineage_provider.store import Store
 from tests.in_turn import EVERY, sampled
 
@@ -153,7 +156,7 @@ def test_aggregates_that_are_kept(runs: dict[str, Run], name: str, where: str | 
     run, table, chance = runs[name], TABLES.get(name, "part_sales"), random.Random(f"{name} {where}")
     run.forget_captured()
     targets = ["true", f"{'kind' if name == 'above' else 'flag'} IS NULL", "1 = 1"]
-    traced = {target: run.backward(target, table) for target in targets}
+    traced = {target: run.backward(target, table).replaced() for target in targets}
     made = run.capture(tables={table: CaptureTable(where=where, partition_by=["mode"], cube=CUBES)})
     assert made.tables[table].cube == tuple(CUBES)
     looked_up = set()
@@ -304,3 +307,26 @@ def test_what_is_no_capture() -> None:
         CaptureTable(cube=["mode"])  # type: ignore[list-item]
     with pytest.raises(InvalidCapture, match=r"it can be CaptureTable\(where=…, partition_by=\[…\]\) for each name"):
         Capture(tables={"loans": "all"})  # type: ignore[dict-item]
+
+
+def test_an_aggregation_reads_the_columns_that_it_names(runs: dict[str, Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    run, read = runs["groups"], []
+    run.capture(tables={"part_sales": CaptureTable(partition_by=["mode"])})
+    whole = run.backward("flag = 'A'", "part_sales").replaced()
+
+    def noted(source: Source, *rest: Any) -> pa.Table:
+        read.append(source.columns)
+        return read_positions(source, *rest)
+
+    monkeypatch.setattr(sources, "read_positions", noted)
+    rows = run.backward("flag = 'A'", "part_sales")
+    for by, measures in (("KIND", "sum(tax) AS tax"), ((), "max(kind)"), ("mode", "count(*)"), ((), "count(*)")):
+        assert near(rows.aggregate(by, measures), whole.aggregate(by, measures))
+    assert read == [("kind", "tax"), ("mode",)]  # what has been read serves where it has the columns
+    of_air = run.backward("flag = 'A'", "part_sales").where("mode = :m", m="AIR")
+    assert near(of_air.aggregate("year(day) AS year"), whole.where("mode = 'AIR'").aggregate("year(day) AS year"))
+    assert near(of_air.aggregate((), "count(DISTINCT rows)"), whole.where("mode = 'AIR'").aggregate((), "count(DISTINCT rows)"))
+    assert read[2:] == [("mode", "day"), ("flag", "mode", "kind", "tax", "day")]
+    assert told(of_air) == told(whole.where("mode = 'AIR'"))
+    session = runs["session"].backward("true", "part_session")
+    assert near(session.aggregate("kind"), session.replaced().aggregate("kind"))

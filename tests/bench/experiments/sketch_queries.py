@@ -87,6 +87,7 @@ def _told(best: _Read) -> str:
 def _best(ground: Ground, title: str, text: str, keys: Mapping[str, Sequence[str]]) -> _Read:
     """Of the three numbers of fragments that with which the fewest rows are read; the sketches of the others are dropped."""
     columns: dict[str, str] = {}
+    kept: set[str] = set()
     best = _Read(1.0, (), 0)
     for fragments in FRAGMENTS:
         on = {table: SketchOn(column=column, fragments=fragments) for table, column in columns.items()}
@@ -98,9 +99,11 @@ def _best(ground: Ground, title: str, text: str, keys: Mapping[str, Sequence[str
         captured = [one for one in made.sketches if one.state == "captured"]
         columns = columns or {one.table: one.column for one in captured}
         read = _read(ground, title, text, keys, fragments)
-        for one in captured if read.share >= best.share else best.sketches:
-            ground.lineage.drop_sketch(one.sketch)
         best = min(best, read, key=lambda found: found.share)
+        kept |= {one.sketch for one in captured}
+        for sketch in kept - best.ids:  # what was read may have been of two captures
+            ground.lineage.drop_sketch(sketch)
+        kept &= best.ids
     return best
 
 
