@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from airflow_lineage_provider import arrays
@@ -99,6 +100,52 @@ def test_a_source_is_copied_and_nothing_of_it_can_be_written() -> None:
     for values in (cells.values, cells[1:].values, (cells + 1).values):
         with pytest.raises(ValueError, match="read-only"):
             values[0] = 1
+
+
+USED_ONCE: list[tuple[Callable[[Any, Any], Any], Any, Any]] = [
+    (lambda a, at: a[at], [0, 1], [3, 4]),
+    (lambda a, at: a[1:][at, None], [0, 1], [2, 3]),
+    (lambda a, mask: a[mask], [True, True, False, False, False], [False, False, True, True, False]),
+    (lambda a, at: a.reshape(5, 1)[[at, 0], 0], 1, 3),
+    (np.take, [0, 1], [3, 4]),
+    (lambda a, at: np.take_along_axis(a, at, 0), [0, 1], [3, 4]),
+    (lambda a, counts: np.repeat(a, counts), [2, 0, 1, 0, 0], [0, 1, 0, 0, 2]),
+    (lambda a, mask: np.compress(mask, a), [True, False, False, True, False], [False, True, True, False, False]),
+    (lambda a, mask: np.extract(mask, a), [True, False, False, True, False], [False, True, True, False, False]),
+    (lambda a, which: np.choose(which, [a, a[::-1]]), [0, 0, 0, 1, 1], [1, 1, 0, 0, 0]),
+    (lambda a, mask: np.select([mask, ~mask], [a, a[::-1]]), [True, True, False, False, True], [False, True, False, True, True]),
+    (lambda a, mask: np.select([mask], [a], -1), [True, True, False, False, True], [False, True, False, True, True]),
+    (lambda a, at: np.insert(a, at, a[:2]), [0, 4], [1, 2]),
+    (np.delete, [0, 3], [1, 2]),
+    (np.roll, [1], [2]),
+    (lambda a, at: np.split(a, at)[1], [1, 3], [2, 4]),
+    (lambda a, width: np.pad(a, width), [1, 2], [2, 1]),
+    (np.quantile, [0.0, 0.25], [1.0, 0.75]),
+    (lambda a, shares: np.nanpercentile(a, shares, axis=0), [0.0, 25.0], [100.0, 75.0]),
+]
+"""What is called with an array, what it is given, and what is written there afterwards."""
+
+
+def test_what_an_index_was_when_it_was_used_is_told() -> None:
+    def behind(found: Any) -> list[list[list[int]]]:
+        return [arrays.trace(found, at, to="cells").cells.indices().tolist() for at in np.ndindex(found.shape)]
+
+    cells = arrays.source("cells", np.arange(5.0))
+    for at, (call, before, after) in enumerate(USED_ONCE):
+        given = np.array(before)
+        found = call(cells, given)
+        values, wanted = found.values.tolist(), behind(call(cells, np.array(before)))
+        given[...] = after
+        assert (behind(found), found.values.tolist()) == (wanted, values), at
+        assert behind(call(cells, given)) != wanted, at
+    series = pd.Series([0, 1])
+    found = cells[series]
+    series[:] = [3, 4]
+    assert behind(found) == [[[0]], [[1]]]
+    plain = np.zeros(5)
+    beside: Any = np.broadcast_arrays(cells, plain)[1]
+    plain[:] = 7
+    assert beside.values.tolist() == [0] * 5
 
 
 def test_what_hangs_on_no_cell_is_plain() -> None:

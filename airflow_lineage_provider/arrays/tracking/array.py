@@ -177,6 +177,20 @@ def plain(value: Any) -> Any:
     return {key: plain(one) for key, one in value.items()} if type(value) is dict else value
 
 
+def owned(value: Any) -> Any:
+    """The same with copies of what may be written to later: what says where cells go is read again when they are asked for.
+
+    Tracked arrays, which cannot be written to, stay; so does what is no array, list, tuple or mapping.
+    """
+    if isinstance(value, Tracked | np.generic):
+        return value
+    if hasattr(type(value), "__array__"):
+        return np.array(value)
+    if type(value) in (list, tuple):
+        return type(value)(owned(one) for one in value)
+    return {key: owned(one) for key, one in value.items()} if type(value) is dict else value
+
+
 def check_values(name: str, *values: Any) -> None:
     """That nothing beside tracked arrays is an array whose cells mean more than their values, or whose operators mean something else.
 

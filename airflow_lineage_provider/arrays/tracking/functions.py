@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from airflow_lineage_provider.arrays.tracking.array import WAYS_OUT, check_values, plain, tracked_in
+from airflow_lineage_provider.arrays.tracking.array import WAYS_OUT, check_values, owned, plain, tracked_in
 from airflow_lineage_provider.arrays.tracking.call import Call, Rule
 from airflow_lineage_provider.arrays.tracking.counting import COUNTING
 from airflow_lineage_provider.arrays.tracking.elementwise import ELEMENTWISE
@@ -29,6 +29,9 @@ RULES: Mapping[Any, Rule] = {
     **MOVING, **ELEMENTWISE, **REDUCING, **QUANTILES, **MULTIPLYING, **ORDERING, **SETS, **COUNTING, **TRANSFORMING,
 }  # fmt: skip
 
+_READ_LATER = frozenset({*MOVING, *QUANTILES})
+"""What other arguments than tracked arrays tell is looked up when cells are asked for."""
+
 
 def called(function: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any]) -> Any:
     """What a function gives, with its lineage.
@@ -40,7 +43,8 @@ def called(function: Callable[..., Any], args: Sequence[Any], options: Mapping[s
         return function(*plain(tuple(args)), **plain(dict(options)))
     if function not in RULES:
         raise NotTracked(f"{_full_name(function)} of a tracked array has no known lineage: {WAYS_OUT}")
-    call = Call(function, tuple(args), dict(options), RULES[function])
+    own = owned if function in _READ_LATER else lambda value: value
+    call = Call(function, own(tuple(args)), own(dict(options)), RULES[function])
     call.check()
     return call.rule.made(call)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from airflow_lineage_provider.arrays import rules
-from airflow_lineage_provider.arrays.tracking.array import Tracked, check_values, made, plain, tracked_in
+from airflow_lineage_provider.arrays.tracking.array import Tracked, check_values, made, owned, plain, tracked_in
 from airflow_lineage_provider.arrays.tracking.moving import moved_operands
 from airflow_lineage_provider.arrays.tracking.relations import all_to_all, ruled
 
@@ -23,7 +23,7 @@ def indexed(array: Tracked, index: Any) -> Tracked:
     :raises NotTracked: the index is a masked array.
     """
     check_values(NAME, index)
-    chosen = plain(index)
+    chosen = plain(owned(index))
     found = np.asarray(array.values[chosen])
     basic = _basic(chosen, array.ndim)
     if basic is not None:

@@ -97,10 +97,11 @@ def moved_operands(arrays: Sequence[Any], function: Callable[..., Any], output: 
 def moved(call: Call) -> Any:
     """What a function gives that moves the cells of its arrays, which stand alone, in lists or in nested ones."""
     arrays, rebuilt = arrays_of(call)
-    found = call.result()
+    found, function = call.result(), call.function
 
     def on_numbers(*numbers: Any) -> Any:
-        return call.function(*rebuilt(numbers)[0], **rebuilt(numbers)[1])
+        args, options = rebuilt(numbers)
+        return function(*args, **options)
 
     if not isinstance(found, list | tuple):
         deciding = [all_to_all(one, np.shape(found), influence=True) for one in call.deciding]
