@@ -47,7 +47,7 @@ class Slot:
 class Drawing:
     """One call of a function.
 
-    :ivar shapes: of its tracked arrays.
+    :ivar shapes: of its tracked arrays. :ivar laid: how each lies in memory.
     """
 
     function: Any
@@ -55,6 +55,7 @@ class Drawing:
 
     def __post_init__(self) -> None:
         self.shapes: list[tuple[int, ...]] = []
+        self.laid: list[str] = []
         choices = ARRAYS.get(self.function, ARRAYS[None])
         self.wanted = list(choices[int(self.random.integers(len(choices)))])
 
@@ -72,9 +73,13 @@ class Drawing:
                 given.append(value)
             else:
                 options[parameter.name] = value
-        which, name = int(self.random.integers(12)), f"{self.function.__name__}(*{given}, **{options}) of {self.shapes}"
+        which, name = (
+            int(self.random.integers(12)),
+            f"{self.function.__name__}(*{given}, **{options}) of {self.shapes} ({', '.join(self.laid)})",
+        )
         made = MADE.get(self.function, lambda one: one)
-        return Case(name, self.function, _call(self.function, given, options, which), tuple(self.shapes), False, made)
+        shapes = tuple(shape[::-1] if laid == "F" else shape for shape, laid in zip(self.shapes, self.laid, strict=True))
+        return Case(name, self.function, _call(self.function, given, options, which, self.laid), shapes, False, made)
 
     def _value(self, parameter: inspect.Parameter) -> Any:
         name, rule = parameter.name, RULES[self.function]
@@ -105,6 +110,7 @@ class Drawing:
         if self.shapes and self.random.random() < 0.2:
             return 1 + np.arange(math.prod(shape)).reshape(shape) / 7
         self.shapes.append(shape)
+        self.laid.append("C" if self.function in MADE else str(self.random.choice(["C", "F", "reversed"], p=[0.6, 0.2, 0.2])))
         return Slot(len(self.shapes) - 1)
 
 
@@ -114,10 +120,13 @@ def _put(value: Any, arrays: Sequence[Any]) -> Any:
     return type(value)([_put(one, arrays) for one in value]) if type(value) in (list, tuple) else value
 
 
-def _call(function: Any, given: list[Any], options: dict[str, Any], which: int) -> Callable[..., Any]:
+def _call(function: Any, given: list[Any], options: dict[str, Any], which: int, laid: Sequence[str]) -> Callable[..., Any]:
     """The call, and of several results one."""
 
-    def call(*arrays: Any) -> Any:
+    def call(*sources: Any) -> Any:
+        arrays = [
+            one.T if how == "F" else one[::-1] if how == "reversed" and one.ndim else one for one, how in zip(sources, laid, strict=True)
+        ]
         found = function(*_put(given, arrays), **{name: _put(one, arrays) for name, one in options.items()})
         while isinstance(found, list | tuple):
             found = found[which % len(found)]

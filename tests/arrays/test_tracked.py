@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from airflow_lineage_provider.errors import (
     TooManyCells,
     UnknownArray,
 )
+from tests.arrays.test_tracked_truth import told
 
 MASKED = np.ma.masked_less(np.arange(480.0).reshape(20, 24), 7)
 
@@ -80,6 +82,37 @@ def test_cells_are_found_whatever_type_is_asked_for() -> None:
     small: Any = np.concatenate([cells, cells[:3]], dtype=np.uint8, casting="unsafe")
     assert (small.values.dtype, small.values[299]) == (np.uint8, 43)
     assert arrays.trace(small, np.s_[299:302], to="cells").cells.indices().tolist() == [[0], [1], [299]]
+
+
+def test_an_order_in_memory_is_that_of_the_values() -> None:
+    laid: list[Callable[[Any], Any]] = [
+        lambda a: a, lambda a: a.T, lambda a: a[::-1], lambda a: a.T[:, ::-1], lambda a: a[:, 1:], lambda a: a.T[1:],
+        lambda a: a.reshape(3, 2, 2).T, lambda a: a.reshape(3, 2, 2).transpose(1, 0, 2), lambda a: a[:, 0], lambda a: a[1, 2],
+        lambda a: np.broadcast_to(a[0], (3, 4)),
+    ]  # fmt: skip
+    asked: list[Callable[[Any, Any], Any]] = [
+        np.ravel, lambda a, order: a.flatten(order), lambda a, order: np.reshape(a, -1, order=order),
+        lambda a, order: a.reshape(2 if a.size % 2 == 0 else 1, -1, order=order),
+    ]  # fmt: skip
+    given = np.arange(100.0, 112).reshape(3, 4)
+    for source in (given, np.asfortranarray(given)):
+        orders = ("C", "F", "A", "K") if source is not given else ("A", "k", b"A", None)
+        for lie, ask, order in product(laid, asked, orders):
+            plain = lie(source)
+            try:
+                wanted = ask(plain, order)
+            except (TypeError, ValueError) as error:  # reshape takes no K
+                with pytest.raises(type(error)):
+                    ask(lie(arrays.source("cells", source)), order)
+                continue
+            if order in ("K", "k") and not plain.flags.forc:
+                with pytest.raises(NotTracked, match="neither C nor Fortran order"):
+                    ask(lie(arrays.source("cells", source)), order)
+                continue
+            found = ask(lie(arrays.source("cells", source)), order)
+            assert np.array_equal(found.values, wanted)
+            pairs = {(*at, *np.argwhere(given == wanted[at])[0].tolist()) for at in np.ndindex(wanted.shape)}
+            assert told(found, "cells", influence=False) == pairs, order
 
 
 def test_influence_is_asked_for() -> None:

@@ -116,8 +116,8 @@ def arrays_of(call: Call) -> tuple[list[Any], Callable[[Sequence[Any]], Rebuilt]
     for name in call.rule.deciding:
         if name in bound.arguments:
             bound.arguments[name] = plain(bound.arguments[name])
-    # Numbers of cells need a type of their own, and so has what is filled in between them.
-    for name in ("dtype", "casting"):
+    # Numbers of cells need a type of their own, and so has what is filled in between them; and they lie in memory in their own way.
+    for name in ("dtype", "casting", "copy"):
         bound.arguments.pop(name, None)
     for given in (bound.arguments, bound.arguments.get("kwargs", {})):
         given.update({name: np.zeros(np.shape(given[name]), dtype=np.int64) for name in call.rule.filled if name in given})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -114,11 +114,13 @@ def moved(call: Call) -> Any:
 
 
 def _reshaped(call: Call) -> Any:
-    """In C order by the rule; in another the cells are numbered."""
+    """In C order by the rule; in another the cells are numbered, which lie in C order, so those of "A" and "K" are looked up before."""
     array = call.arguments["a"]
-    if call.get("order", "C") != "C":
-        return moved(call)
-    found = call.result()
+    found, order = call.result(), _order(call.get("order", "C"), array.values.flags)
+    if order == "F":
+        return moved(
+            replace(call, args=(array,), options={name: one for name, one in call.arguments.items() if name != "a"} | {"order": "F"})
+        )
     shape, output = array.shape, np.shape(found)
 
     def within(boxes: Boxes) -> Relation:
@@ -128,6 +130,21 @@ def _reshaped(call: Call) -> Any:
         return Region(shape, bits=given.mask.reshape(shape))
 
     return made(call.name, found, [Operand(array.result, within, region=region)])
+
+
+def _order(given: Any, flags: Any) -> str:
+    """What an ``order`` comes to of values that lie in memory so: "C" or "F".
+
+    :raises NotTracked: neither, but for these values alone.
+    """
+    said = (given.decode() if isinstance(given, bytes) else given or "C").upper()
+    if said in "CF" or flags.c_contiguous:
+        return "F" if said == "F" else "C"
+    if said == "K" and not flags.f_contiguous:
+        raise NotTracked(
+            'order="K" of an array that lies in memory in neither C nor Fortran order has no known lineage: say order="C", or "F"'
+        )
+    return "F" if flags.f_contiguous else "C"
 
 
 _PADDING = ("constant", "edge", "reflect", "symmetric", "wrap")
