@@ -160,12 +160,25 @@ def made(name: str, values: Any, operands: Iterable[Operand]) -> Tracked:
 
     :raises NotTracked: its cells have no lineage: they are objects, or masked.
     """
-    if isinstance(values, np.ma.MaskedArray):
-        raise NotTracked(f"{name} gives a masked array, whose mask would be lost; give its filled(…), or what its mask leaves")
+    _check_unmasked(name, values)
     found = np.asarray(values)
     if found.dtype.kind not in KINDS:
         raise NotTracked(f"{name} gives an array of {found.dtype}, whose cells have no lineage: {WAYS_OUT}")
     return Tracked(found, Result(name, found.shape, tuple(operands)))
+
+
+def copied(name: str, values: Any) -> Values:
+    """A copy of what code of somebody's gives, which may write into it again: a buffer, ``out=`` and ``dst=``, a tensor's memory.
+
+    :raises NotTracked: it is masked.
+    """
+    _check_unmasked(name, values)
+    return np.array(values)
+
+
+def _check_unmasked(name: str, values: Any) -> None:
+    if isinstance(values, np.ma.MaskedArray):
+        raise NotTracked(f"{name} gives a masked array, whose mask would be lost; give its filled(…), or what its mask leaves")
 
 
 def plain(value: Any) -> Any:

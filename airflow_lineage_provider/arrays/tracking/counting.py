@@ -15,7 +15,7 @@ from airflow_lineage_provider.arrays import rules
 from airflow_lineage_provider.arrays.boxes import Shape
 from airflow_lineage_provider.arrays.compose import compose
 from airflow_lineage_provider.arrays.relation import Relation
-from airflow_lineage_provider.arrays.tracking.array import Tracked, made, tracked_in
+from airflow_lineage_provider.arrays.tracking.array import Tracked, copied, made, tracked_in
 from airflow_lineage_provider.arrays.tracking.call import Call, Rule
 from airflow_lineage_provider.arrays.tracking.reducing import first_array
 from airflow_lineage_provider.arrays.tracking.relations import all_to_all, along, broadcast, elementwise, only, ruled
@@ -30,9 +30,11 @@ def each_of(found: Any, part: Callable[[Any], Any]) -> Any:
 
 
 def from_all(call: Call) -> Any:
-    """Each cell of each result from all cells of all arrays."""
+    """Each cell of each result from all cells of all arrays. Some give what they are given (bins), or what somebody's function gives."""
     arrays = [one for name in call.rule.arrays for one in tracked_in(call.arguments.get(name))]
-    return each_of(call.result(), lambda one: made(call.name, one, [all_to_all(array, np.shape(one)) for array in arrays]))
+    return each_of(
+        call.result(), lambda one: made(call.name, copied(call.name, one), [all_to_all(array, np.shape(one)) for array in arrays])
+    )
 
 
 def _covariance(call: Call, *, guarantee: str) -> Any:

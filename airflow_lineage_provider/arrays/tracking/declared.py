@@ -12,7 +12,7 @@ from airflow_lineage_provider.arrays.boxes import Shape
 from airflow_lineage_provider.arrays.checks import check_relation
 from airflow_lineage_provider.arrays.link import GUARANTEES
 from airflow_lineage_provider.arrays.relation import Relation
-from airflow_lineage_provider.arrays.tracking.array import Tracked, made, plain
+from airflow_lineage_provider.arrays.tracking.array import Tracked, copied, made, plain
 from airflow_lineage_provider.arrays.tracking.call import hidden_in
 from airflow_lineage_provider.arrays.tracking.following import Followed
 from airflow_lineage_provider.arrays.tracking.relations import along, broadcast, ruled
@@ -28,7 +28,7 @@ def apply(
 ) -> Tracked:
     """What a function gives for the values of arrays, as a tracked array whose lineage you say.
 
-    :param function: takes as many plain arrays, which cannot be written to, and gives one.
+    :param function: takes as many plain arrays, which cannot be written to, and gives one, which is copied.
     :param lineage: ``"elementwise"``, each cell from those in its place, with broadcasting; ``"all"``, from all cells; ``"axis"``, from all
         along ``axis``, else from its own place; ``"cells"``, what its cells are computed from, found by following them through the
         function (`following`); a compressed relation for each array; or a rule, which makes them of the arrays' shapes.
@@ -43,7 +43,8 @@ def apply(
         raise NotTracked("arrays.apply needs a tracked array among its arguments; arrays.source(name, array) makes one")
     if any(map(hidden_in, arrays)):
         raise NotTracked("arrays.apply takes tracked arrays as arguments of their own, and not in lists: stack() them")
-    found = function(*(plain(one) for one in arrays))
+    called = name or str(getattr(function, "__name__", "apply"))
+    found = copied(called, function(*(plain(one) for one in arrays)))
     worth = guarantee or ("superset" if lineage in ("all", "axis") else "exact")
     if worth not in GUARANTEES:
         raise InvalidRelation(f"guarantee={shown(guarantee)} is not known; it can be {', '.join(GUARANTEES)}")
@@ -54,7 +55,7 @@ def apply(
         all_relations = _relations(lineage, [np.shape(plain(one)) for one in arrays], np.shape(found), axis)
         relations = [relation for one, relation in zip(arrays, all_relations, strict=True) if isinstance(one, Tracked)]
     operands = [ruled(one, relation, worth) for one, relation in zip(tracked, relations, strict=True)]
-    return made(name or str(getattr(function, "__name__", "apply")), found, operands)
+    return made(called, found, operands)
 
 
 def _relations(lineage: Declared, shapes: Sequence[Shape], output: Shape, axis: Any) -> list[Relation]:

@@ -13,7 +13,7 @@ import numpy as np
 from airflow_lineage_provider.arrays.given import Capture
 from airflow_lineage_provider.arrays.grouping import Ints
 from airflow_lineage_provider.arrays.link import GUARANTEES
-from airflow_lineage_provider.arrays.tracking.array import Values, plain
+from airflow_lineage_provider.arrays.tracking.array import Values, owned, plain
 from airflow_lineage_provider.arrays.tracking.weighing import Score, Weights, drise, lime
 from airflow_lineage_provider.errors import CaptureFailed, InvalidCells
 from airflow_lineage_provider.shown import shown
@@ -55,7 +55,7 @@ class Estimate:
         def score(image: Values) -> Any:
             at = next(calls)
             if at == len(self._scores):
-                self._scores.append(np.asarray(self.score(image)))
+                self._scores.append(np.array(self.score(image)))  # a copy, as it may be a buffer
             try:
                 return self._scores[at][index]
             except IndexError as error:
@@ -84,4 +84,4 @@ def _estimate(weigh: Callable[..., Weights], score: Score, image: Any, share: fl
     if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1:
         raise InvalidCells(f"share={shown(share)} is no share of the largest weight; it can be above 0, and 1 at most")
     values = np.array(plain(image))
-    return Estimate(score, values.shape, partial(weigh, image=values, **options), float(share))
+    return Estimate(score, values.shape, partial(weigh, image=values, **owned(options)), float(share))

@@ -122,7 +122,7 @@ class Followed:
             raise TooManyCells(f"{cells:,} cells would be followed, and {MOST:,} can be: take a part of the array, or {WAYS_OUT}")
         if any(has_mask(one) or one.dtype.kind not in "biufc" for one in self.arrays):
             raise NotTracked(f"{self._name}: the cells of arrays of numbers can be followed, of no others: {WAYS_OUT}")
-        wanted = np.asarray(self.function(*(one.copy() for one in self.arrays)))
+        wanted = np.array(self.function(*(one.copy() for one in self.arrays)))  # a copy, as it may be a buffer
         try:
             with np.errstate(all="ignore"):
                 found = np.asarray(self.function(*self._given()), dtype=object)

@@ -9,7 +9,7 @@ import numpy as np
 
 from airflow_lineage_provider.arrays.compress import compress
 from airflow_lineage_provider.arrays.grouping import Ints
-from airflow_lineage_provider.arrays.tracking.array import Tracked, Values, check_values, made, plain
+from airflow_lineage_provider.arrays.tracking.array import Tracked, Values, check_values, copied, made, plain
 from airflow_lineage_provider.arrays.tracking.call import hidden_in
 from airflow_lineage_provider.arrays.tracking.relations import ruled
 from airflow_lineage_provider.errors import CaptureFailed, NotTracked, TooManyCells
@@ -80,10 +80,7 @@ def _differing(function: Callable[..., Any], given: list[Values], before: Values
 
 
 def _called(function: Callable[..., Any], values: list[Values]) -> Values:
-    found = function(*(one.copy() for one in values))
-    if isinstance(found, np.ma.MaskedArray):
-        raise NotTracked("arrays.probe: the function gives a masked array, whose mask would be lost; let it give its filled(…)")
-    return np.asarray(found)
+    return copied("arrays.probe: the function", function(*(one.copy() for one in values)))
 
 
 def _same(one: Values, other: Values) -> Values:
