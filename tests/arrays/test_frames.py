@@ -23,6 +23,7 @@ from airflow_lineage_provider.errors import InvalidArray, InvalidCells, InvalidO
 from tests.arrays.drawing import LONG
 
 TABLES = 60 if LONG else 3
+LABELLED = pd.Series([0, 1], index=[1, 0])
 Cell = tuple[str, int, str]
 Symbols = list[dict[str, frozenset[Cell]]]
 Rows = list[dict[str, Any]]
@@ -315,6 +316,17 @@ def test_arrow_tables_and_what_models_take() -> None:
     assert arrays.trace(kept, kept.cells([1], "name"), to="goods").cells.indices().tolist() == [[2, 2]]
 
 
+def test_labels_that_are_positions_are_taken_as_pandas_takes_them() -> None:
+    plain = pd.DataFrame({"x": [1.0, 2.0, 3.0]})
+    frame, kept, more = arrays.frame("t", plain), pd.Series([True, False, True]), pd.Series([4, 5, 6], index=pd.Index([0, 1, 2]))
+    assert frame[kept].values.equals(plain[kept].reset_index(drop=True))
+    assert frame["x"][kept].values.tolist() == plain["x"][kept].tolist()
+    assert (frame["x"] * more).values.tolist() == (plain["x"] * more).tolist()
+    turned = more[::-1]
+    assert frame.assign(x=turned).values["x"].tolist() == plain.assign(x=turned)["x"].tolist()
+    assert frame["x"][turned[turned < 6] - 4].values.tolist() == [2, 1]
+
+
 def test_columns_with_the_names_of_parameters() -> None:
     plain = pd.DataFrame({"self": [1, 1, 2], "0": [3, 4, 5], "row": [6, 7, 8]})
     frame = arrays.frame("t", plain).sort_values("row", ascending=False).drop_duplicates(["0"]).assign(self=lambda one: one["row"])
@@ -345,6 +357,15 @@ def test_a_large_frame_has_few_rows_of_relations() -> None:
         (lambda f: arrays.frame("", pd.DataFrame({"a": [1]})), InvalidArray, "cannot be named"),
         (lambda f: f["nothing"], InvalidCells, "no column 'nothing'; it has 'k', 'x', 'y'"),
         (lambda f: f[[True]], InvalidCells, "as many booleans"),
+        *((call, NotTracked, "Series in order by its index") for call in (
+            lambda f: f[LABELLED > 0],
+            lambda f: f.filter(LABELLED > 0),
+            lambda f: f["x"][LABELLED > 0],
+            lambda f: f["x"] + LABELLED,
+            lambda f: f["y"] >= LABELLED,
+            lambda f: np.add(f["y"], 1, where=LABELLED > 0),
+        )),
+        (lambda f: f["x"] + LABELLED.to_frame(), NotTracked, "DataFrame in order by its index"),
         (lambda f: f.cells(99), InvalidCells, "no rows"),
         (lambda f: f.apply(len), NotTracked, "apply of a frame is not tracked"),
         (lambda f: np.asarray(f), NotTracked, "without losing its lineage"),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 
 from airflow_lineage_provider.arrays.frames.cells import column_of, crossed, into_column, of_columns, taken
-from airflow_lineage_provider.arrays.tracking.array import WAYS_OUT, Tracked, made, plain
+from airflow_lineage_provider.arrays.tracking.array import WAYS_OUT, Tracked, check_aligned, made, plain
 from airflow_lineage_provider.arrays.tracking.relations import all_to_all
 from airflow_lineage_provider.arrays.tracking.results import Followed, Operand, Result, later
 from airflow_lineage_provider.errors import InvalidArray, InvalidCells, NotTracked
@@ -183,7 +183,12 @@ class Framed(Followed):
     # Rows
 
     def filter(self, mask: Any) -> Framed:
-        """The rows where a mask holds; a tracked one (``frame["price"] > 3``) has influence."""
+        """The rows where a mask holds; a tracked one (``frame["price"] > 3``) has influence.
+
+        :raises InvalidCells: it is no mask of the frame's rows.
+        :raises NotTracked: it has labels in another order than the rows.
+        """
+        check_aligned("filter", mask)
         chosen = np.asarray(plain(mask))
         if chosen.dtype != np.bool_ or chosen.shape != (len(self),):
             raise InvalidCells(f"a mask of a frame of {len(self):,} rows is as many booleans; this is {shown(mask)}")

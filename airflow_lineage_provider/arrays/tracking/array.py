@@ -218,6 +218,25 @@ def check_values(name: str, *values: Any) -> None:
             check_values(name, *(value.values() if type(value) is dict else value))
 
 
+def check_aligned(name: str, *values: Any) -> None:
+    """That nothing that is taken by position has labels by which pandas would put it in another order.
+
+    :raises NotTracked: a pandas series, or frame, stands there whose index is not its rows' positions.
+    """
+    for value in values:
+        if any(one.__module__.partition(".")[0] == "pandas" for one in type(value).__mro__) and _is_labelled(value):
+            raise NotTracked(
+                f"{name}: pandas puts {type(value).__name__} in order by its index, and what is tracked goes by position; give its "
+                "to_numpy(), if its rows stand in the right order, or put them there before: reindex(range(…)), or reset_index(drop=True)"
+            )
+
+
+def _is_labelled(value: Any) -> bool:
+    import pandas as pd
+
+    return isinstance(value, pd.Series | pd.DataFrame) and not value.index.equals(pd.RangeIndex(len(value)))
+
+
 def tracked_in(value: Any) -> list[Tracked]:
     """The tracked arrays in a value, in lists, tuples and mappings, too."""
     if isinstance(value, Tracked):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from airflow_lineage_provider.arrays import rules
-from airflow_lineage_provider.arrays.tracking.array import Tracked, check_values, made, owned, plain, tracked_in
+from airflow_lineage_provider.arrays.tracking.array import Tracked, check_aligned, check_values, made, owned, plain, tracked_in
 from airflow_lineage_provider.arrays.tracking.moving import moved_operands
 from airflow_lineage_provider.arrays.tracking.relations import all_to_all, ruled
 
@@ -20,9 +20,10 @@ NAME = "index"
 def indexed(array: Tracked, index: Any) -> Tracked:
     """``array[index]``, for every index that numpy takes. By a tracked one, its cells have influence.
 
-    :raises NotTracked: the index is a masked array.
+    :raises NotTracked: the index is a masked array, or a mask with labels in another order.
     """
     check_values(NAME, index)
+    check_aligned(NAME, *(one for one in (index if type(index) is tuple else (index,)) if getattr(one, "dtype", None) == np.bool_))
     chosen = plain(owned(index))
     found = np.asarray(array.values[chosen])
     basic = _basic(chosen, array.ndim)

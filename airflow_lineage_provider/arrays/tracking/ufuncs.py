@@ -13,7 +13,7 @@ from airflow_lineage_provider.arrays.compose import compose
 from airflow_lineage_provider.arrays.compress import merge
 from airflow_lineage_provider.arrays.relation import Relation
 from airflow_lineage_provider.arrays.rules.spans import Span, moving_with, of_rows
-from airflow_lineage_provider.arrays.tracking.array import WAYS_OUT, Tracked, check_values, made, plain, tracked_in
+from airflow_lineage_provider.arrays.tracking.array import WAYS_OUT, Tracked, check_aligned, check_values, made, plain, tracked_in
 from airflow_lineage_provider.arrays.tracking.call import NOT_GIVEN, hidden_in
 from airflow_lineage_provider.arrays.tracking.relations import all_to_all, along, broadcast, elementwise, only, reduced, ruled, scanned
 from airflow_lineage_provider.arrays.tracking.results import Operand
@@ -26,11 +26,12 @@ _INNER = {np.vecdot: ("i", "i", ""), np.matvec: ("ij", "j", "i"), np.vecmat: ("i
 def computed(ufunc: np.ufunc, way: str, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
     """What a ufunc gives, called or by one of its methods.
 
-    :raises NotTracked: by ``at``, with ``out=``, with options whose lineage is not known, or beside masked arrays.
+    :raises NotTracked: by ``at``, with ``out=``, with options of no known lineage, or beside masked arrays, or labels in another order.
     """
     if way == "reduceat":  # numpy gives what is said by name in its place, too
         options = {name: value for name, value in options.items() if name != "indices"}
     check_values(f"numpy.{ufunc.__name__}", list(inputs), dict(options))
+    check_aligned(f"numpy.{ufunc.__name__}", *inputs, options.get("where"))
     if way not in _WAYS:
         raise NotTracked(f"numpy.{ufunc.__name__}.{way} of a tracked array has no known lineage: {WAYS_OUT}")
     if any(one is not None for one in options.get("out", ())):
