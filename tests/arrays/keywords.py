@@ -241,7 +241,7 @@ def _made_turned(shape: Shape, random: np.random.Generator) -> Any:
 
 
 _WHOLE, _ONE = [0, 1, -1, 2], [0, -1, 1]
-_FLAGS = [True, False]
+_FLAGS = [True, False, 1, 0]
 _MASK, _OF_LAST, _PERMUTED, _TURNED = map(Drawn, (_made_mask, _made_of_last, _made_permuted, _made_turned))
 
 OPTIONS: Mapping[Any, list[Any]] = {

@@ -187,7 +187,7 @@ UFUNCS = (np.add, np.multiply, np.subtract, np.maximum, np.fmin, np.logical_or, 
 WAYS: dict[str, dict[str, list[Any]]] = {
     "reduce": {
         "axis": [0, -1, None, (0, 1), ()],
-        "keepdims": [True, False],
+        "keepdims": [True, False, 1, np.True_],
         "initial": [0.5, 2.0],
         "dtype": ["f4", "c16"],
         "where": [np.arange(4) > 1, np.arange(3)[:, None] < 2],

@@ -84,19 +84,34 @@ def test_cells_are_found_whatever_type_is_asked_for() -> None:
     assert arrays.trace(small, np.s_[299:302], to="cells").cells.indices().tolist() == [[0], [1], [299]]
 
 
+def test_a_cell_of_no_axes_that_an_answer_does_not_lead_to_has_none() -> None:
+    cells = arrays.source("cells", np.arange(3.0))
+    single: Any = cells.take(1)
+    found: Any
+    for found, wanted in (
+        (np.stack([cells[0], single]), [[[0]], [[1]]]),
+        (np.insert(cells, 0, cells.take(0))[1:], [[[0]], [[1]], [[2]]]),
+        (np.unstack(cells)[2], [[[2]]]),
+        (np.array([single, cells[2]], like=single), [[[1]], [[2]]]),
+        (np.stack([single + 1, cells.take(2)])[::-1], [[[2]], [[1]]]),
+    ):
+        for at, index in enumerate(np.ndindex(found.shape)):
+            assert arrays.trace(found, index, to="cells").cells.indices().tolist() == wanted[at]
+            assert arrays.traced(found, on=found) is not None
+        assert told(found, "cells", influence=False) == {(*index, wanted[at][0][0]) for at, index in enumerate(np.ndindex(found.shape))}
+
+
 def test_an_order_in_memory_is_that_of_the_values() -> None:
     laid: list[Callable[[Any], Any]] = [
-        lambda a: a, lambda a: a.T, lambda a: a[::-1], lambda a: a.T[:, ::-1], lambda a: a[:, 1:], lambda a: a.T[1:],
-        lambda a: a.reshape(3, 2, 2).T, lambda a: a.reshape(3, 2, 2).transpose(1, 0, 2), lambda a: a[:, 0], lambda a: a[1, 2],
-        lambda a: np.broadcast_to(a[0], (3, 4)),
+        lambda a: a, lambda a: a.T, lambda a: a[::-1], lambda a: a.T[1:], lambda a: a.reshape(3, 2, 2).transpose(1, 0, 2),
+        lambda a: a[1, 2], lambda a: np.broadcast_to(a[0], (3, 4)),
     ]  # fmt: skip
     asked: list[Callable[[Any, Any], Any]] = [
-        np.ravel, lambda a, order: a.flatten(order), lambda a, order: np.reshape(a, -1, order=order),
-        lambda a, order: a.reshape(2 if a.size % 2 == 0 else 1, -1, order=order),
+        np.ravel, lambda a, order: a.flatten(order), lambda a, order: a.reshape(2 if a.size % 2 == 0 else 1, -1, order=order),
     ]  # fmt: skip
     given = np.arange(100.0, 112).reshape(3, 4)
     for source in (given, np.asfortranarray(given)):
-        orders = ("A", "K") if source is given else ("k", b"A", None)
+        orders = ("A", "K") if source is given else (b"A", "k", None)
         for lie, ask, order in product(laid, asked, orders):
             plain = lie(source)
             try:
@@ -130,9 +145,12 @@ def test_a_source_is_copied_and_nothing_of_it_can_be_written() -> None:
     cells = arrays.source("cells", given)
     given[0] = 7
     assert cells.values.tolist() == [0, 0, 0]
-    for values in (cells.values, cells[1:].values, (cells + 1).values):
+    ordered: Any = np.sort(cells)
+    for values in (cells.values, cells[1:].values, (cells + 1).values, ordered.values):
         with pytest.raises(ValueError, match="read-only"):
             values[0] = 1
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            values.setflags(write=True)
 
 
 USED_ONCE: list[tuple[Callable[[Any, Any], Any], Any, Any]] = [

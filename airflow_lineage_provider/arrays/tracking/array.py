@@ -53,6 +53,8 @@ class Tracked(Followed, NDArrayOperatorsMixin):
     operations: ClassVar[Operations]
 
     def __init__(self, values: Values, result: Result) -> None:
+        if values.base is None:  # else a view of it can be made writable again
+            values.setflags(write=False)
         self._values = values.view()
         self._values.setflags(write=False)
         self.result = result

@@ -71,6 +71,8 @@ class Numbered:
     def within(self, which: int, boxes: Boxes) -> Relation:
         """The pairs of some cells of the result with those of one of the arrays."""
         shape, first = self.shapes[which], sum(map(math.prod, self.shapes[:which]))
+        if not len(boxes):  # of an array of no axes an index of no cells is its one cell
+            return compress(np.zeros((0, len(self.output + shape)), dtype=np.int64), self.output, shape)
         outputs, _ = cells_of(boxes.lo, boxes.hi)
         number = self.numbers.reshape(self.output)[tuple(outputs)].reshape(-1) - first
         own = np.flatnonzero((number >= 0) & (number < math.prod(shape)))

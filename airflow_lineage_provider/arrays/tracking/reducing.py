@@ -16,7 +16,7 @@ from airflow_lineage_provider.arrays.relation import Relation
 from airflow_lineage_provider.arrays.rules.spans import Span, moving_with, of_rows
 from airflow_lineage_provider.arrays.tracking.array import WAYS_OUT, Tracked, made, plain
 from airflow_lineage_provider.arrays.tracking.call import Call, Rule
-from airflow_lineage_provider.arrays.tracking.relations import along, broadcast, reduced, ruled, scanned
+from airflow_lineage_provider.arrays.tracking.relations import along, broadcast, is_true, reduced, ruled, scanned
 from airflow_lineage_provider.errors import NotTracked
 
 
@@ -44,7 +44,7 @@ def _average(call: Call) -> Any:
     array, weights = call.arguments["a"], call.get("weights")
     found, shape = np.asarray(call.result()), np.shape(plain(array))
     axes = along(call.get("axis"), len(shape))
-    own = rules.reduction(shape, axes, keepdims=call.get("keepdims", False) is True)
+    own = rules.reduction(shape, axes, keepdims=is_true(call.get("keepdims", False)))
     operands = [ruled(array, own)] if isinstance(array, Tracked) else []
     if isinstance(weights, Tracked):
         if weights.shape != shape:

@@ -13,6 +13,7 @@ from airflow_lineage_provider.arrays.boxes import Shape, from_mask
 from airflow_lineage_provider.arrays.compose import compose, restrict
 from airflow_lineage_provider.arrays.relation import Relation
 from airflow_lineage_provider.arrays.tracking.array import Tracked, Values
+from airflow_lineage_provider.arrays.tracking.call import NOT_GIVEN
 from airflow_lineage_provider.arrays.tracking.results import Operand, whole
 
 
@@ -53,14 +54,20 @@ def reduced(
 ) -> Operand:
     """Of a sum, mean, maximum, … along some axes; further axes of the output come first (percentiles).
 
+    :param keepdims: what numpy takes for true, or false.
     :param counts: a mask of the cells that count, broadcast; True for all.
     """
-    relation = rules.reduction(array.shape, along(axes, array.ndim), keepdims=keepdims is True)
+    relation = rules.reduction(array.shape, along(axes, array.ndim), keepdims=is_true(keepdims))
     if counts is not True:
         relation = compose(relation, only(counts, array.shape))
     if relation.out_shape != output:
         relation = compose(broadcast(relation.out_shape, output), relation)
     return ruled(array, relation, guarantee, influence=influence)
+
+
+def is_true(option: Any) -> bool:
+    """Of an option that may not be given."""
+    return option is not NOT_GIVEN and bool(option)
 
 
 def only(mask: Values, shape: Shape) -> Relation:
