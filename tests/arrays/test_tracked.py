@@ -335,6 +335,7 @@ def test_a_large_image_costs_what_is_asked() -> None:
         lambda a: arrays.apply(lambda values: np.ma.masked_less(values, 3), a, lineage="elementwise"),
         lambda a: arrays.probe(lambda values: np.ma.masked_less(values, 3), a),
         lambda a: arrays.probe(lambda values, other: values + other, a, MASKED),
+        lambda a: np.clip(a, 1, 5, where=np.ones((20, 24), dtype=bool)),
         lambda a: a * np.asmatrix(np.ones((24, 2))),
         lambda a: np.asmatrix(np.ones((2, 20))) * a,
     ],

@@ -75,7 +75,6 @@ def _neighbours(call: Call, points: Values, output: Shape) -> tuple[Relation, Re
 
 def _rules() -> Iterator[tuple[Any, Rule]]:
     by_names: dict[tuple[str, ...], tuple[Any, ...]] = {
-        ("a", "a_min", "a_max", "min", "max"): (np.clip,),
         ("a",): (np.round, np.around, np.real_if_close),
         ("val",): (np.real, np.imag),
         ("z",): (np.angle,),
@@ -85,6 +84,8 @@ def _rules() -> Iterator[tuple[Any, Rule]]:
     for names, functions in by_names.items():
         for function in functions:
             yield function, Rule(_elementwise, names)
+    # Where where= is false numpy leaves what was in its memory.
+    yield np.clip, Rule(_elementwise, ("a", "a_min", "a_max", "min", "max"), {"where": True})
     yield np.nan_to_num, Rule(_elementwise, ("x",), {"copy": True})
     yield np.where, Rule(_where, ("condition", "x", "y"))
     yield np.digitize, Rule(_elementwise, ("x",), deciding=("bins",))
