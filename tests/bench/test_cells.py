@@ -47,9 +47,21 @@ def test_the_papers_own_sizes_are_met_at_its_shapes() -> None:
     assert {name: round(size, 2) for name, size in sizes.items()} == wanted
 
 
+def test_a_sort_is_numpys_and_a_shuffle_goes_across_rows() -> None:
+    workloads = dict(of_numpy((3, 40), (1, 1)))
+    numbers = np.random.default_rng(0).random((3, 40))
+    ((sort,), (shuffle,)) = (workloads[name] for name in ("Sort", "Shuffle"))
+    found = np.zeros((3, 40))
+    found[tuple(sort.pairs[:, :2].T)] = numbers[tuple(sort.pairs[:, 2:].T)]
+    assert (len(sort.pairs), found.tolist()) == (120, np.sort(numbers).tolist())
+    for ends in (shuffle.pairs[:, :2], shuffle.pairs[:, 2:]):
+        assert len(np.unique(ends, axis=0)) == len(ends) == 120
+    assert (shuffle.pairs[:, 0] != shuffle.pairs[:, 2]).any()
+
+
 @pytest.mark.parametrize("stored", STORED, ids=lambda one: one.name)
 def test_pairs_are_read_as_they_were_written(stored: Stored, tmp_path: Path) -> None:
-    (given,) = dict(of_numpy((3, 40), (1, 1)))["Sort"]
+    (given,) = dict(of_numpy((3, 40), (1, 1)))["Shuffle"]
     for pairs in (given.pairs, given.pairs[:0]) if stored.name != "raw" else (given.pairs,):
         assert stored.read(stored.write(pairs, tmp_path / "pairs")).tolist() == pairs.tolist()
 

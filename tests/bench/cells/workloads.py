@@ -25,7 +25,11 @@ Workload = list[Given]
 
 
 def of_numpy(wide: Shape, square: Shape) -> Iterator[tuple[str, Workload]]:
-    """Those of one numpy operation; a product of two matrices has too many pairs for anybody."""
+    """Those of one numpy operation; a product of two matrices has too many pairs for anybody.
+
+    Sort is numpy's of random numbers, along the last axis: a permutation of each row. Of 10 × 100,000 cells no code holds it in less than
+    log₂ (100,000!¹⁰) bits, 8.36 % of the raw file. Shuffle is a permutation of all cells, for which that is log₂ (1,000,000!), 10.20 %.
+    """
     at = cells(wide)
     negative = Given(np.concatenate([at, at]).T, wide, wide)
     yield "Negative", [negative]
@@ -37,8 +41,10 @@ def of_numpy(wide: Shape, square: Shape) -> Iterator[tuple[str, Workload]]:
     twice = (2 * wide[0], 2 * wide[1])
     copies = cells(twice)
     yield "Repetition", [Given(np.stack([*copies, copies[0] % wide[0], copies[1] % wide[1]], axis=1), twice, wide)]
+    order = np.random.default_rng(0).random(wide).argsort(axis=-1, kind="stable")
+    yield "Sort", [Given(np.stack([*at, at[0], order.reshape(-1)], axis=1), wide, wide)]
     shuffled = np.unravel_index(np.random.default_rng(0).permutation(math.prod(wide)), wide)
-    yield "Sort", [Given(np.stack([*at, *shuffled], axis=1), wide, wide)]
+    yield "Shuffle", [Given(np.stack([*at, *shuffled], axis=1), wide, wide)]
 
 
 def of_pictures(side: int, samples: int) -> Iterator[tuple[str, Workload]]:

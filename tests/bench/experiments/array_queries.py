@@ -30,7 +30,7 @@ SCATTERED = (0.0001, 0.001, 0.01, 0.1, 0.5)
 def run(ground: Ground) -> Iterator[Comparison]:
     """A hop by boxes and by bitmaps; the three workflows; random ones of five and of ten operations."""
     small = ground.is_small
-    (shuffled,) = dict(of_numpy((10, 10_000), (1, 1)))["Sort"]
+    (shuffled,) = dict(of_numpy((10, 10_000), (1, 1)))["Shuffle"]
     relation = compress(shuffled.pairs, shuffled.output, shuffled.source)
     for backward, form, share in itertools.product((True, False), ("bitmap", "boxes"), SCATTERED if ground.wants("a hop") else ()):
         yield _hop(ground, Step(relation, backward), form, share)
