@@ -77,6 +77,8 @@ class AppendedSource:
     """A source as the run reads it, the files that came since, and a sketch from before.
 
     Spark's errors come out as they are.
+
+    :ivar counted: how many rows each fragment had before, where they were counted.
     """
 
     source: Source
@@ -85,6 +87,7 @@ class AppendedSource:
     stored: StoredSketch
     sketch: Sketch
     partition: AnyPartition
+    counted: tuple[int, ...] | None = None
 
     def read(self, rule: AppendRule) -> AppendedRead:
         """What is read by a rule.
@@ -119,16 +122,16 @@ class AppendedSource:
             raise SketchError(f"its new rows have more than {MOST_VALUES:,} different values of {self.sketch.column}")
         values, new = found
         more = self.partition.fragments_of(values) - self.sketch.fragments
-        old = self.stored.rows + self._rows_in(more, of_other_files(self.frame, files))
+        old = self.stored.rows + self._rows_in(more, lambda: of_other_files(self.frame, files))
         return self._of(self.sketch.fragments | more, (), new, old)
 
-    def _rows_in(self, fragments: frozenset[int], old: DataFrame) -> int:
+    def _rows_in(self, fragments: frozenset[int], old: Callable[[], DataFrame]) -> int:
         """The rows of the other files that are read beside the sketch's, which were counted when it was captured."""
         from airflow_lineage_provider.spark.selected import selected
 
-        if not fragments:
-            return 0
-        return selected(old, selection(self.partition, fragments, *self._attributes), *self._columns).count()
+        if self.counted is not None or not fragments:
+            return sum((self.counted or ())[fragment] for fragment in fragments)
+        return selected(old(), selection(self.partition, fragments, *self._attributes), *self._columns).count()
 
     def _of(self, fragments: frozenset[int], in_full: tuple[str, ...], new: int, old: int) -> AppendedRead:
         found = selection(self.partition, fragments, *self._attributes)

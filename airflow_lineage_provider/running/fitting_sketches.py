@@ -20,13 +20,12 @@ from airflow_lineage_provider.plan.digest import digest_of
 from airflow_lineage_provider.records.sketches import SketchUse, StoredSketch
 from airflow_lineage_provider.running.appended_source import AppendedRead, AppendedSource, added_files
 from airflow_lineage_provider.running.asked_sketches import Asked, Sketching, bytes_in, bytes_of, unused
-from airflow_lineage_provider.sketches import kept_cuts
 from airflow_lineage_provider.sketches.appends import AppendRule, append_rule
 from airflow_lineage_provider.sketches.choice import why_not
 from airflow_lineage_provider.sketches.column_text import columns_in
 from airflow_lineage_provider.sketches.columns import SafeColumn, canonical, safe_columns
-from airflow_lineage_provider.sketches.composite import AnyPartition
 from airflow_lineage_provider.sketches.files import FILE_PATH, sketched_attributes
+from airflow_lineage_provider.sketches.kept_cuts import KeptCuts
 from airflow_lineage_provider.sketches.reuse import why_not_reused
 from airflow_lineage_provider.sketches.sketch import Sketch, read_together
 from airflow_lineage_provider.sketches.steps import why_not_aligned
@@ -216,7 +215,11 @@ class _Fitting:
             (judged,) = safe_columns(self.asked.captured.pipeline, bounds=self.asked.bounds, keys=self.asked.keys, only=[column])
             self.safe[column] = judged
         found = self.safe[column]
-        return why_not(found) or found.why_not_of(None) or found.why_not_cut(kept_cuts.from_bytes(one.cuts).cuts if found.aligned else ())
+        return (
+            why_not(found)
+            or found.why_not_of(None)
+            or found.why_not_cut(KeptCuts.from_bytes(one.cuts).partition.cuts if found.aligned else ())
+        )
 
     def _changed_leaves(self, one: StoredSketch) -> set[int]:
         """The sources that are of other versions than the sketch's."""
@@ -230,8 +233,8 @@ class _Fitting:
 
     def _selected(self, source: RecordedSource, stored: StoredSketch, of: str) -> _Fit:
         try:
-            sketch, partition = _parts(source, stored)
-            found = selection(partition, sketch.fragments, *sketched_attributes(source.source, stored.column))
+            sketch, cuts = _parts(source, stored)
+            found = selection(cuts.partition, sketch.fragments, *sketched_attributes(source.source, stored.column))
         except SketchError as problem:
             return _unreadable(source, stored, problem)
         told = f"sketch of run {stored.run_id}, {of}: {stored.rows:,} of {stored.total:,} rows"
@@ -270,7 +273,7 @@ class _Fitting:
         found = self.rules[at]
         if isinstance(found, str):
             raise SketchError(found)
-        problem = why_not_aligned(kept_cuts.from_bytes(one.cuts).cuts, found.aligned) if found.aligned else ""
+        problem = why_not_aligned(KeptCuts.from_bytes(one.cuts).partition.cuts, found.aligned) if found.aligned else ""
         if problem:
             raise SketchError(problem)
         return found
@@ -301,9 +304,9 @@ class _Fitting:
         """:raises SketchError: it is not worth it, or cannot be read. :raises TracingError: Spark failed to look at the new rows."""
         from airflow_lineage_provider.spark.rereading.tracing import spark_errors
 
-        frame, (sketch, partition) = self.asked.captured.leaves[one.leaf], _parts(source, one)
+        frame, (sketch, cuts) = self.asked.captured.leaves[one.leaf], _parts(source, one)
         with spark_errors(f"looking at the new rows of {source.source.relation.name}"):
-            found = AppendedSource(source.source, frame, files, one, sketch, partition).read(rule)
+            found = AppendedSource(source.source, frame, files, one, sketch, cuts.partition, cuts.rows).read(rule)
         return _Fit(_used_with_new(source, one, sketch.count, found, len(files), rule), found.selection, found.in_full)
 
 
@@ -314,16 +317,16 @@ def _alone(used: Mapping[int, _Fit], sources: Mapping[int, RecordedSource]) -> d
     return {leaf: _Fit(unused(sources[leaf], told, fit.use.column)) for leaf, fit in used.items() if leaf not in left}
 
 
-def _parts(source: RecordedSource, stored: StoredSketch) -> tuple[Sketch, AnyPartition]:
+def _parts(source: RecordedSource, stored: StoredSketch) -> tuple[Sketch, KeptCuts]:
     """:raises SketchError: it cannot be read."""
-    sketch, partition = Sketch.from_bytes(stored.content), kept_cuts.from_bytes(stored.cuts)
-    here = (stored.leaf, stored.column, partition.count)
+    sketch, cuts = Sketch.from_bytes(stored.content), KeptCuts.from_bytes(stored.cuts)
+    here = (stored.leaf, stored.column, cuts.partition.count)
     there = source.source.columns
     is_there = bool(source.files) if stored.column == FILE_PATH else set(columns_in(stored.column, there)) <= set(there)
     is_witness = (sketch.kind == "witness", stored.kind == "witness")
     if (sketch.leaf, sketch.column, sketch.count) != here or not is_there or len({*is_witness}) > 1:
         raise SketchError("its parts do not belong together")
-    return sketch, partition
+    return sketch, cuts
 
 
 def _unreadable(source: RecordedSource, stored: StoredSketch, problem: SketchError) -> _Fit:
