@@ -23,7 +23,7 @@ NON_DETERMINISTIC = frozenset({
     "input_file_name", "input_file_block_start", "input_file_block_length", "current_timestamp", "now", "current_date", "curdate",
     "localtimestamp", "localtime", "current_time",
     "aes_encrypt", "reflect", "java_method", "try_reflect", "unix_timestamp", "current_user", "user", "session_user",
-    "current_database", "current_schema", "current_catalog",
+    "current_database", "current_schema", "current_catalog", "current_path",
 })  # fmt: skip
 
 # Aggregates whose result depends on the order of rows: a rerun may give another value.
@@ -33,7 +33,8 @@ ORDER_DEPENDENT = frozenset({
     "approx_top_k_accumulate", "approx_top_k_combine", "hll_sketch_agg", "hll_union_agg", "theta_sketch_agg", "theta_union_agg",
     "theta_intersection_agg", "tuple_sketch_agg_double", "tuple_sketch_agg_integer", "tuple_union_agg_double", "tuple_union_agg_integer",
     "tuple_intersection_agg_double", "tuple_intersection_agg_integer",
-    "kll_sketch_agg_bigint", "kll_sketch_agg_float", "kll_sketch_agg_double",
+    "kll_sketch_agg_bigint", "kll_sketch_agg_float", "kll_sketch_agg_double", "kll_merge_agg_bigint", "kll_merge_agg_float",
+    "kll_merge_agg_double", "collect_union", "vector_sum", "vector_avg",
 })  # fmt: skip
 
 # Aggregates that add floating-point numbers up: in another order, another last digit, and so another group above.

@@ -15,10 +15,11 @@ from typing import Literal as OneOf
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan.exact_sums import most_of
 from airflow_lineage_provider.plan.expression_walk import references
-from airflow_lineage_provider.rewrite.determinism import ORDER_DEPENDENT, ROUNDING
+from airflow_lineage_provider.rewrite.determinism import ORDER_DEPENDENT, RANKING, ROUNDING
 from airflow_lineage_provider.sketches.kinds import digits, is_whole, kind_of
 from airflow_lineage_provider.sketches.matched import Matched
 from airflow_lineage_provider.sketches.proof import Proof
+from airflow_lineage_provider.sql.functions import NOT_SCALAR
 
 Direction: TypeAlias = OneOf["less", "more"]
 _PICKING = frozenset({"min", "max", "percent_rank", "cume_dist", "lag", "lead", "nth_value"})
@@ -36,7 +37,8 @@ def is_exact(call: e.AggregateCall | e.WindowFunction, largest: Mapping[int, int
 
     :param largest: for attributes (their ids) of whole numbers what none is larger than.
     """
-    if call.function in ORDER_DEPENDENT or (isinstance(call, e.WindowFunction) and call.call is not None):
+    is_known = call.function in NOT_SCALAR or call.function in RANKING
+    if not is_known or call.function in ORDER_DEPENDENT or (isinstance(call, e.WindowFunction) and call.call is not None):
         return False
     if kind_of(call.type) != "float":
         return True

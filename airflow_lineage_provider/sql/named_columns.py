@@ -2,46 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
 
-def named_columns(texts: Iterable[str], columns: Collection[str]) -> frozenset[str] | None:
+def named_columns(texts: Sequence[str], columns: Collection[str]) -> frozenset[str] | None:
     """Those of a table's columns that are named, and maybe others; None where that is not certain, and all may be.
+
+    A column whose name is anywhere in a text may be meant (``current_date``, which else is a function; the ``name`` of ``name.upper()``).
 
     >>> sorted(named_columns(["year(day) AS year", "sum(price)", "count(*)", "city = :city"], ["day", "Price", "city", "note"]))
     ['Price', 'city', 'day']
     >>> named_columns(["count(COLUMNS(*))"], ["day"]), named_columns(["hash(rows)"], ["day"]), named_columns(["(SELECT 1)"], ["day"])
     (None, None, None)
     """
-    from sqlglot import exp, parse_one
+    folded = "\n".join(texts).casefold()
+    there = {column.casefold() for column in columns}
+    if "#" in folded or not all(_is_told(text, there) for text in texts):  # (#1 is a column by its place)
+        return None
+    return frozenset(one for one in columns if one.casefold() in folded or one.replace('"', '""').casefold() in folded)
+
+
+def _is_told(text: str, there: Collection[str]) -> bool:
+    """Whether an expression names all columns that it reads, and names none that is not there."""
+    from sqlglot import parse_one
     from sqlglot.errors import SqlglotError
 
-    there: dict[str, set[str]] = {}
-    for column in columns:
-        there.setdefault(column.casefold(), set()).add(column)
-    found: set[str] = set()
-    for text in texts:
-        if "#" in text:  # a column by its place
-            return None
-        try:
-            (tree,) = parse_one(f"SELECT {text}\n", dialect="duckdb").expressions
-        except (SqlglotError, ValueError, RecursionError):
-            return None
-        for node in tree.walk():
-            if isinstance(node, exp.Query | exp.Columns) or (isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count)):
-                return None
-            if isinstance(node, exp.Column):
-                named = _named(node, there)
-                if named is None:
-                    return None
-                found |= named
-    return frozenset(found)
+    try:
+        (tree,) = parse_one(f"SELECT {text}\n", dialect="duckdb").expressions
+    except (SqlglotError, ValueError, RecursionError):
+        return False
+    return not any(_hides_columns(node, there) for node in tree.walk())
 
 
-def _named(column: exp.Column, there: dict[str, set[str]]) -> set[str] | None:
-    """The columns that a name may mean: its first part, a field of which the next is, or, of a table's name, the second one."""
-    return there.get(column.parts[0].name.casefold())
+def _hides_columns(node: exp.Expr, there: Collection[str]) -> bool:
+    from sqlglot import exp
+
+    if isinstance(node, exp.Star):
+        return not isinstance(node.parent, exp.Count)
+    if isinstance(node, exp.Column):  # a whole row (``rows``), a lambda's variable, nothing
+        return node.parts[0].name.casefold() not in there
+    return isinstance(node, exp.Query | exp.Columns)

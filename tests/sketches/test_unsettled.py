@@ -141,7 +141,7 @@ def test_without_ansi_a_sum_may_be_null(function: str) -> None:
     assert safe(asked, ansi=True, bounds=bounds) == ["k", "j", "v"]
 
 
-@pytest.mark.parametrize("function", ["current_database", "current_schema", "current_catalog"])
+@pytest.mark.parametrize("function", ["current_database", "current_schema", "current_catalog", "current_path"])
 def test_another_session_s_database_is_another_value(function: str) -> None:
     owner = named(1, "owner", "string")
     plan = o.Filter(child=source(K, owner), condition=called("=", "boolean", owner, called(function, "string")))
@@ -164,7 +164,9 @@ def test_rows_that_tie_below_a_limit_may_have_another_number() -> None:
         assert safe(having(cut, "=", "1"), keys=("o",)) == found
 
 
-@pytest.mark.parametrize("function", ["hll_sketch_agg", "theta_sketch_agg"])
+@pytest.mark.parametrize(
+    "function", ["hll_sketch_agg", "theta_sketch_agg", "kll_merge_agg_bigint", "vector_sum", "an_aggregate_of_somebodys"]
+)
 def test_estimates_hang_on_the_order_of_rows(function: str) -> None:
     plan = grouped(source(K, J), (K,), function, J, "binary")
     estimate = called("theta_sketch_estimate", "bigint", value_of(plan))
