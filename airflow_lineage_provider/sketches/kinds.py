@@ -90,4 +90,8 @@ def place(text: str, kind: Kind) -> Fraction | None:
 def keeps_value(given: str, made: str) -> bool:
     """Whether a cast changes no value: to the same type, or to an exact number with room for all digits."""
     old, new = digits(given), digits(made)
-    return given == made or (old is not None and new is not None and new[0] >= old[0] and new[1] >= old[1])
+    if given == made or old is None or new is None:
+        return given == made
+    # A whole number has not room for all numbers of its most digits (300 is no tinyint), and no more digits than these.
+    room = new[0] - (is_whole(made) and not is_whole(given))
+    return room >= old[0] and new[1] >= old[1]

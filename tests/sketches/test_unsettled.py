@@ -180,3 +180,13 @@ def test_an_average_of_very_large_numbers_is_rounded() -> None:
         plan = having(grouped(source(K, J, number), (K,), "avg", number, "double"), ">", "3.5")
         bounds = {} if largest is None else {(0, "v"): ColumnBounds("0", largest, False)}
         assert safe(plan, bounds=bounds) == found
+
+
+@pytest.mark.parametrize(("given", "kind", "room"), [("decimal(10,0)", "int", []), ("decimal(9,0)", "int", ["k", "j", "v"])])
+def test_a_cast_that_a_number_may_not_survive_is_another_value(given: str, kind: str, room: list[str]) -> None:
+    """TRY_CAST of 9999999999 as an int is NULL: over a sketch of the group's 200 it is more than 100."""
+    number = named(2, "v", given)
+    plan = grouped(source(K, J, number), (K,), "max", number, given)
+    cast = e.Cast(child=value_of(plan), type=kind, safe=True)
+    asked = o.Filter(child=plan, condition=called(">", "boolean", cast, constant("100", kind)))
+    assert safe(asked) == (room or ["k"])

@@ -37,4 +37,4 @@ def test_no_column_is_left_out(expression: str) -> None:
 
 
 def test_few_are_read_where_few_are_named() -> None:
-    assert named_columns(["min(Day)", "count(*)"], ROWS.column_names) == {"Day", "a"}  # whose name is in that
+    assert named_columns(["min(Day)", "count(*)"], ROWS.column_names) == frozenset({"Day", "a"})  # whose name is in that
