@@ -86,6 +86,7 @@ _WORD = re.compile(r"\s*([^\W\d]\w*)")
 _NUMBERS = re.compile(r"\s*\(\s*((?:any|\d+)(?:\s*,\s*\d+)*)\s*\)", re.IGNORECASE)
 _INTERVAL = re.compile(r"\s+(year|month|day|hour|minute|second)\b(?:\s+to\s+(year|month|day|hour|minute|second)\b)?", re.IGNORECASE)
 _COLLATION = re.compile(r"\s+collate\s+[\w.`]+", re.IGNORECASE)
+_OTHER_COLLATION = re.compile(r"\bcollate\s+(?!`?utf8_binary\b)", re.IGNORECASE)
 _NOT_NULL = re.compile(r"\s+not\s+null\b", re.IGNORECASE)
 _COMMENT = re.compile(r"\s+comment\s+'((?:[^'\\]|\\.)*)'", re.IGNORECASE)
 
@@ -101,6 +102,15 @@ def parse_type(text: str) -> DataType:
     if text[parser.at :].strip():
         raise parser.error("the end")
     return found
+
+
+def is_collated(text: str) -> bool:
+    """Whether values of a type have texts in them of which different ones may be equal: by another collation than UTF8_BINARY.
+
+    >>> is_collated("string"), is_collated("string collate UTF8_BINARY"), is_collated("array<string collate UTF8_LCASE>")
+    (False, False, True)
+    """
+    return _OTHER_COLLATION.search(text) is not None
 
 
 def fields_within(text: str) -> tuple[str, ...]:

@@ -57,7 +57,9 @@ def show_explained(
         out.print(Rule(Text(_heading(one), style="bold"), align="left"))
         one.explanation.show(out, rows=rows, hide=hide, mask=mask)
     if explained.not_asked:
-        out.print(Text(f"Not looked into, so that rows of theirs are not here: {told(explained.not_asked.values())}", style="yellow"))
+        out.print(
+            Text(visible(f"Not looked into, so that rows of theirs are not here: {told(explained.not_asked.values())}"), style="yellow")
+        )
 
 
 def _heading(one: ExplainedBatch) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.base import no_rule
+from airflow_lineage_provider.plan.datatypes import is_collated
 from airflow_lineage_provider.plan.exact_sums import is_exact
 from airflow_lineage_provider.plan.expression_walk import expressions_in
 from airflow_lineage_provider.plan.expressions import AggregateCall, Part, WindowFunction
@@ -83,8 +84,15 @@ def is_repeatable_but_for_rounding(node: o.Plan) -> bool:
     if not _passes_on_its_rows(node):
         return False
     chosen = any(call.function in ORDER_DEPENDENT for call in _aggregate_calls(node))
-    chosen = chosen or not all(map(_is_tie_free, _window_functions(node)))
+    chosen = chosen or not all(map(_is_tie_free, _window_functions(node))) or _picks_of_equal_texts(node)
     return not chosen and all(is_deterministic(own) for own in own_expressions(node))
+
+
+def _picks_of_equal_texts(node: o.Plan) -> bool:
+    """Whether one of several texts stands for all that a collation has for equal (``a``, ``A``): which one hangs on the order of rows."""
+    calls: list[AggregateCall | WindowFunction] = [*_aggregate_calls(node), *_window_functions(node)]
+    chosen = [*node.keys] if isinstance(node, o.Aggregate) else [*node.output] if isinstance(node, o.Distinct) else []
+    return any(is_collated(one.type) for one in (*calls, *chosen))
 
 
 def _passes_on_its_rows(node: o.Plan) -> bool:

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from typing import Literal as OneOf
 
 from airflow_lineage_provider.plan import expressions as e
+from airflow_lineage_provider.plan.datatypes import is_collated
 from airflow_lineage_provider.plan.exact_sums import most_of
 from airflow_lineage_provider.plan.expression_walk import references
 from airflow_lineage_provider.rewrite.determinism import ORDER_DEPENDENT, RANKING, ROUNDING
@@ -26,19 +27,22 @@ _PICKING = frozenset({"min", "max", "percent_rank", "cume_dist", "lag", "lead", 
 ZERO = e.Literal(value="0", type="int")
 
 
-_LARGEST = 2**31
+_LARGEST = 2**20
+"""Then a group of less than 2^33 rows has a sum that a double has exactly."""
 
 
 def is_exact(call: e.AggregateCall | e.WindowFunction, largest: Mapping[int, int] = MappingProxyType({})) -> bool:
     """Whether the same rows give the same value, to the last digit and in any order.
 
-    Averages of integers are, of ``bigint`` where none is larger than an ``int`` can be: they are quotients of sums that a double has
-    exactly, below 2^53. Of all else that gives a floating-point number only what picks or counts is.
+    Averages of integers are, where none is large: they are quotients of sums that a double has exactly, below 2^53. Of all else that gives
+    a floating-point number only what picks or counts is; of texts that a collation has for equal any may be picked.
 
     :param largest: for attributes (their ids) of whole numbers what none is larger than.
     """
     is_known = call.function in NOT_SCALAR or call.function in RANKING
     if not is_known or call.function in ORDER_DEPENDENT or (isinstance(call, e.WindowFunction) and call.call is not None):
+        return False
+    if is_collated(call.type):
         return False
     if kind_of(call.type) != "float":
         return True

@@ -20,7 +20,7 @@ from typing import Literal as OneOf
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan.expression_walk import references
 from airflow_lineage_provider.rewrite.determinism import is_deterministic
-from airflow_lineage_provider.sketches.kinds import Kind, digits, keeps_value, kind_of, place
+from airflow_lineage_provider.sketches.kinds import Kind, digits, has_room, keeps_value, kind_of, place
 from airflow_lineage_provider.sketches.solver import terms
 from airflow_lineage_provider.sql.constant_values import constant_value
 
@@ -275,10 +275,9 @@ def _number(constant: e.Expression) -> Fraction | None:
     match constant:
         case e.Literal(value=str(text), type=kind) if digits(kind) is not None:
             return place(text, "number")
-        case e.Cast(child=child, type=kind) if (room := digits(kind)) is not None:
+        case e.Cast(child=child, type=kind):
             found = _number(child)
-            fits = found is not None and abs(found) < 10 ** room[0] and (found * 10 ** room[1]).denominator == 1
-            return found if fits else None
+            return found if found is not None and has_room(kind, found) else None
     return None
 
 

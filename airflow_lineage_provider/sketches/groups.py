@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.check import is_canonical
+from airflow_lineage_provider.plan.datatypes import is_collated
 from airflow_lineage_provider.plan.expression_walk import references
 from airflow_lineage_provider.plan.text import operator_text
 from airflow_lineage_provider.rewrite.determinism import ORDER_DEPENDENT, is_repeatable
@@ -29,12 +31,22 @@ def grouped(node: o.Aggregate, known: Matched, above: Above, proof: Proof) -> Ma
     calls = [(c.child, c.attribute) for c in node.columns if isinstance(c, e.Alias) and isinstance(c.child, e.AggregateCall)]
     pair: tuple[Any, ...] = ()
     if known.sketched:
+        require_one_text("group", node, node.keys)
         proof.require_same("group", node, known, node.keys)
         proof.ties = proof.ties or any(call.function in ORDER_DEPENDENT for call, _ in calls)
         whole = is_canonical(node) and _is_whole(node, known, above, proof)
         proof.formulas.not_settled(made for call, made in calls if not is_settled(call, proof))
         pair = () if whole else _partial(node, calls if above.compared else [], known, proof)
     return _grouped(node, calls, known, pair, above, proof)
+
+
+def require_one_text(rule: str, node: o.Plan, parts: Iterable[e.Expression]) -> None:
+    """That no text stands for others that a collation has for equal: which one does hangs on the rows, and on their order.
+
+    :raises NotSafe: one may.
+    """
+    if any(is_collated(part.type) for part in parts):
+        raise NotSafe(rule, node, f"which of several equal texts stands for a group hangs on its rows: {operator_text(node)}")
 
 
 def _is_whole(node: o.Aggregate, known: Matched, above: Above, proof: Proof) -> bool:

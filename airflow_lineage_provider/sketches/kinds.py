@@ -7,7 +7,6 @@ nothing is computed of them. A string with another collation than the binary one
 
 from __future__ import annotations
 
-import re
 from datetime import date, datetime
 from fractions import Fraction
 from functools import lru_cache
@@ -15,17 +14,18 @@ from typing import Literal as OneOf
 from typing import TypeAlias
 
 from airflow_lineage_provider.errors import PlanError
-from airflow_lineage_provider.plan.datatypes import ScalarType, parse_type
+from airflow_lineage_provider.plan.datatypes import ScalarType, is_collated, parse_type
 
 Kind: TypeAlias = OneOf["number", "float", "text", "date", "timestamp", "boolean", "opaque"]
 
 _WHOLE = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
+"""The most digits of a number of the type."""
+_BEYOND = {"tinyint": 2**7, "smallint": 2**15, "int": 2**31, "bigint": 2**63}
 """Digits of whole numbers."""
 _KINDS: dict[str, Kind] = {
     **dict.fromkeys((*_WHOLE, "decimal"), "number"), "float": "float", "double": "float", "string": "text", "date": "date",
     "timestamp": "timestamp", "timestamp_ntz": "timestamp", "boolean": "boolean",
 }  # fmt: skip
-_OTHER_COLLATION = re.compile(r"\bcollate\s+(?!`?utf8_binary\b)", re.IGNORECASE)
 _EPOCH = datetime(1970, 1, 1)
 
 
@@ -33,7 +33,7 @@ _EPOCH = datetime(1970, 1, 1)
 def kind_of(type_: str) -> Kind:
     """What values of a type are to the prover. (It is asked of each of ten thousand cuts.)"""
     found = scalar(type_)
-    if found is None or _OTHER_COLLATION.search(type_):
+    if found is None or is_collated(type_):
         return "opaque"
     return _KINDS.get(found.name, "opaque")
 
@@ -85,6 +85,21 @@ def place(text: str, kind: Kind) -> Fraction | None:
     except (ValueError, OverflowError):
         pass
     return None
+
+
+def has_room(type_: str, number: Fraction) -> bool:
+    """Whether an exact number is one of a type.
+
+    >>> has_room("tinyint", Fraction(-128)), has_room("tinyint", Fraction(300)), has_room("decimal(3,1)", Fraction(5, 2))
+    (True, False, True)
+    """
+    found = scalar(type_)
+    if found is None or found.name not in (*_WHOLE, "decimal"):
+        return False
+    if found.name == "decimal":
+        precision, scale = found.parameters
+        return bool(abs(number) < 10 ** (precision - scale) and (number * 10**scale).denominator == 1)
+    return number.denominator == 1 and -_BEYOND[found.name] <= number < _BEYOND[found.name]
 
 
 def keeps_value(given: str, made: str) -> bool:

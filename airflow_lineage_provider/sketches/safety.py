@@ -23,7 +23,7 @@ from airflow_lineage_provider.plan.walk import own_expressions
 from airflow_lineage_provider.rewrite.determinism import is_deterministic
 from airflow_lineage_provider.sketches.formula import Row
 from airflow_lineage_provider.sketches.generated import made_rows
-from airflow_lineage_provider.sketches.groups import grouped, windowed
+from airflow_lineage_provider.sketches.groups import grouped, require_one_text, windowed
 from airflow_lineage_provider.sketches.keys import joined_keys
 from airflow_lineage_provider.sketches.matched import Matched, determines
 from airflow_lineage_provider.sketches.order import is_total, only_worse, order_of
@@ -125,6 +125,8 @@ def _(node: o.FunctionOperator, above: Above, proof: Proof) -> Matched:
     )  # fmt: skip
     if node.reason is not None and known.sketched:
         proof.formulas.changed.add(node.reason.id)
+        if any(map(proof.formulas.reads_unsettled, node.arguments)):
+            proof.formulas.not_settled([node.reason])
     return _computed(call, node.value, known, proof)
 
 
@@ -264,6 +266,7 @@ def _(node: o.Distinct, above: Above, proof: Proof) -> Matched:
     """Distinct: equal in all columns."""
     known = relate(node.child, replace(above, compared=True), proof)
     if known.sketched:
+        require_one_text("distinct", node, node.output)
         proof.require_same("distinct", node, known, node.output)
     return replace(known, keys=(frozenset(proof.origin(a.id) for a in node.output),))
 

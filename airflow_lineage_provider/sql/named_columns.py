@@ -21,7 +21,9 @@ def named_columns(texts: Sequence[str], columns: Collection[str]) -> frozenset[s
     """
     folded = "\n".join(texts).casefold()
     there = {column.casefold() for column in columns}
-    if "#" in folded or not all(_is_told(text, there) for text in texts):  # (#1 is a column by its place)
+    if (
+        "#" in folded or "rows" in folded or not all(_is_told(text, there) for text in texts)
+    ):  # (#1 is a column by its place, ``rows`` a whole row)
         return None
     return frozenset(one for one in columns if one.casefold() in folded or one.replace('"', '""').casefold() in folded)
 

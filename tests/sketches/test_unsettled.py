@@ -10,9 +10,11 @@ import pytest
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.pipeline import Pipeline
+from airflow_lineage_provider.rewrite.determinism import is_repeatable
 from airflow_lineage_provider.sketches.columns import SafeColumn, safe_columns
+from airflow_lineage_provider.sketches.reuse import why_not_reused
 from airflow_lineage_provider.sketches.statistics import ColumnBounds
-from airflow_lineage_provider.sketches.template import why_another_time
+from airflow_lineage_provider.sketches.template import instance_of, why_another_time
 from tests.plan.shorthand import Shorthand
 
 
@@ -175,7 +177,13 @@ def test_estimates_hang_on_the_order_of_rows(function: str) -> None:
 
 def test_an_average_of_very_large_numbers_is_rounded() -> None:
     """2^53 + 1 + 1 is 2^53 in one order."""
-    for kind, largest, found in (("bigint", None, []), ("bigint", "9007199254740992", []), ("bigint", "9999", ["k"]), ("int", None, ["k"])):
+    for kind, largest, found in (
+        ("bigint", None, []),
+        ("bigint", "9007199254740992", []),
+        ("int", "1700000000", []),
+        ("int", "9999", ["k"]),
+        ("smallint", None, ["k"]),
+    ):
         number = named(2, "v", kind)
         plan = having(grouped(source(K, J, number), (K,), "avg", number, "double"), ">", "3.5")
         bounds = {} if largest is None else {(0, "v"): ColumnBounds("0", largest, False)}
@@ -190,3 +198,31 @@ def test_a_cast_that_a_number_may_not_survive_is_another_value(given: str, kind:
     cast = e.Cast(child=value_of(plan), type=kind, safe=True)
     asked = o.Filter(child=plan, condition=called(">", "boolean", cast, constant("100", kind)))
     assert safe(asked) == (room or ["k"])
+
+
+def test_a_constant_that_its_type_has_no_room_for_is_no_number() -> None:
+    """Without ANSI 3000000000 is −1294967296 as an int: what is above 2000000000 is few of what is above that."""
+    number = named(2, "v", "int")
+
+    def above(bound: str) -> Pipeline:
+        cast = e.Cast(child=constant(bound, "bigint"), type="int")
+        plan = o.Filter(child=source(K, J, number), condition=called(">", "boolean", number, cast))
+        return Pipeline(plan=plan, names=("k", "j", "v"), conf=(("spark.sql.ansi.enabled", "false"),))
+
+    few = instance_of(above("2000000000")).binding
+    assert why_not_reused(above("3000000000"), few)
+    assert not why_not_reused(above("2100000000"), few)
+
+
+@pytest.mark.parametrize("collation", ["UTF8_LCASE", "UTF8_BINARY"])
+def test_which_of_equal_texts_stands_for_a_group_hangs_on_the_rows(collation: str) -> None:
+    text = named(2, "c", f"string collate {collation}")
+    rows = source(K, J, text)
+    largest = grouped(rows, (K,), "max", text, text.type)
+    for plan, found in (
+        (grouped(rows, (K, text), "count", J, "bigint"), text),
+        (largest, value_of(largest)),
+        (o.Distinct(child=rows), text),
+    ):
+        asked = o.Filter(child=plan, condition=called("=", "boolean", e.Cast(child=found, type="string"), constant("A", "string")))
+        assert (is_repeatable(plan), "k" in safe(asked)) == (collation == "UTF8_BINARY",) * 2
