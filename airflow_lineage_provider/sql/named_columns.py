@@ -21,9 +21,8 @@ def named_columns(texts: Sequence[str], columns: Collection[str]) -> frozenset[s
     """
     folded = "\n".join(texts).casefold()
     there = {column.casefold() for column in columns}
-    if (
-        "#" in folded or "rows" in folded or not all(_is_told(text, there) for text in texts)
-    ):  # (#1 is a column by its place, ``rows`` a whole row)
+    is_of_all = "#" in folded or "rows" in folded  # a column by its place, a whole row
+    if is_of_all or not all(_is_told(text, there) for text in texts):
         return None
     return frozenset(one for one in columns if one.casefold() in folded or one.replace('"', '""').casefold() in folded)
 
