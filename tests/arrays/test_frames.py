@@ -362,6 +362,7 @@ def test_a_large_frame_has_few_rows_of_relations() -> None:
             lambda f: f.filter(LABELLED > 0),
             lambda f: f["x"][LABELLED > 0],
             lambda f: f["x"][(LABELLED > 0).astype("boolean")],
+            lambda f: f.cells(LABELLED > 0),
             lambda f: f["x"] + LABELLED,
             lambda f: f["y"] >= LABELLED,
             lambda f: np.add(f["y"], 1, where=LABELLED > 0),

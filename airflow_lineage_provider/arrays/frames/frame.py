@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 
 from airflow_lineage_provider.arrays.frames.cells import column_of, crossed, into_column, of_columns, taken
-from airflow_lineage_provider.arrays.tracking.array import WAYS_OUT, Tracked, check_aligned, made, plain
+from airflow_lineage_provider.arrays.tracking.array import WAYS_OUT, Tracked, check_aligned, is_mask, made, plain
 from airflow_lineage_provider.arrays.tracking.relations import all_to_all
 from airflow_lineage_provider.arrays.tracking.results import Followed, Operand, Result, later
 from airflow_lineage_provider.errors import InvalidArray, InvalidCells, NotTracked
@@ -92,8 +92,9 @@ class Framed(Followed):
 
         :param rows: a position, a slice, positions or a mask.
         :param columns: labels; all by default.
-        :raises InvalidCells: there is no such column, or no such row.
+        :raises InvalidCells: there is no such column, or no such row. :raises NotTracked: the mask has labels in another order.
         """
+        check_aligned("cells", *([rows] if is_mask(rows) else []))
         labels = list(self.columns) if columns is None else [columns] if isinstance(columns, str) else list(columns)
         try:
             positions = np.atleast_1d(np.arange(len(self))[rows])

@@ -233,6 +233,11 @@ def check_aligned(name: str, *values: Any) -> None:
             )
 
 
+def is_mask(part: Any) -> bool:
+    """Whether an index, or a part of one, says of each row whether it is taken, also as pandas has it (``boolean``, ``bool[pyarrow]``)."""
+    return str(getattr(part, "dtype", "")).startswith("bool")
+
+
 def _is_labelled(value: Any) -> bool:
     import pandas as pd
 

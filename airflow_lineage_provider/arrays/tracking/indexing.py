@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from airflow_lineage_provider.arrays import rules
-from airflow_lineage_provider.arrays.tracking.array import Tracked, check_aligned, check_values, made, owned, plain, tracked_in
+from airflow_lineage_provider.arrays.tracking.array import Tracked, check_aligned, check_values, is_mask, made, owned, plain, tracked_in
 from airflow_lineage_provider.arrays.tracking.moving import moved_operands
 from airflow_lineage_provider.arrays.tracking.relations import all_to_all, ruled
 
@@ -23,7 +23,7 @@ def indexed(array: Tracked, index: Any) -> Tracked:
     :raises NotTracked: the index is a masked array, or a mask with labels in another order.
     """
     check_values(NAME, index)
-    check_aligned(NAME, *(one for one in (index if type(index) is tuple else (index,)) if _is_mask(one)))
+    check_aligned(NAME, *(one for one in (index if type(index) is tuple else (index,)) if is_mask(one)))
     chosen = plain(owned(index))
     found = np.asarray(array.values[chosen])
     basic = _basic(chosen, array.ndim)
@@ -31,11 +31,6 @@ def indexed(array: Tracked, index: Any) -> Tracked:
         return made(NAME, found, [ruled(array, rules.sliced(array.shape, basic))])
     operands = moved_operands([array], lambda numbers: numbers[chosen], found.shape)
     return made(NAME, found, [*operands, *(all_to_all(one, found.shape, influence=True) for one in tracked_in(index))])
-
-
-def _is_mask(part: Any) -> bool:
-    """Whether a part of an index says of each row whether it is taken, also as pandas has it (``boolean``, ``bool[pyarrow]``)."""
-    return str(getattr(part, "dtype", "")).startswith("bool")
 
 
 def _basic(index: Any, rank: int) -> Sequence[slice | int | None] | None:
