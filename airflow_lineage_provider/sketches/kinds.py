@@ -15,15 +15,12 @@ from typing import TypeAlias
 
 from airflow_lineage_provider.errors import PlanError
 from airflow_lineage_provider.plan.datatypes import ScalarType, is_collated, parse_type
+from airflow_lineage_provider.sql.types import BEYOND, INTEGER_DIGITS
 
 Kind: TypeAlias = OneOf["number", "float", "text", "date", "timestamp", "boolean", "opaque"]
 
-_WHOLE = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
-"""The most digits of a number of the type."""
-_BEYOND = {"tinyint": 2**7, "smallint": 2**15, "int": 2**31, "bigint": 2**63}
-"""Digits of whole numbers."""
 _KINDS: dict[str, Kind] = {
-    **dict.fromkeys((*_WHOLE, "decimal"), "number"), "float": "float", "double": "float", "string": "text", "date": "date",
+    **dict.fromkeys((*INTEGER_DIGITS, "decimal"), "number"), "float": "float", "double": "float", "string": "text", "date": "date",
     "timestamp": "timestamp", "timestamp_ntz": "timestamp", "boolean": "boolean",
 }  # fmt: skip
 _EPOCH = datetime(1970, 1, 1)
@@ -54,13 +51,13 @@ def digits(type_: str) -> tuple[int, int] | None:
         return None
     if found.name == "decimal":
         return found.parameters[0] - found.parameters[1], found.parameters[1]
-    return (_WHOLE[found.name], 0) if found.name in _WHOLE else None
+    return (INTEGER_DIGITS[found.name], 0) if found.name in INTEGER_DIGITS else None
 
 
 def is_whole(type_: str) -> bool:
     """Whether a type is of integers."""
     found = scalar(type_)
-    return found is not None and found.name in _WHOLE
+    return found is not None and found.name in INTEGER_DIGITS
 
 
 def place(text: str, kind: Kind) -> Fraction | None:
@@ -94,12 +91,12 @@ def has_room(type_: str, number: Fraction) -> bool:
     (True, False, True)
     """
     found = scalar(type_)
-    if found is None or found.name not in (*_WHOLE, "decimal"):
+    if found is None or found.name not in (*INTEGER_DIGITS, "decimal"):
         return False
     if found.name == "decimal":
         precision, scale = found.parameters
         return bool(abs(number) < 10 ** (precision - scale) and (number * 10**scale).denominator == 1)
-    return number.denominator == 1 and -_BEYOND[found.name] <= number < _BEYOND[found.name]
+    return number.denominator == 1 and -BEYOND[found.name] <= number < BEYOND[found.name]
 
 
 def keeps_value(given: str, made: str) -> bool:

@@ -66,7 +66,9 @@ def _decimal(expression: e.Expression) -> Decimal | None:
         case e.Literal(value=str(text), type=kind) if kind.startswith("decimal("):
             return Decimal(text)
         case e.Cast(child=e.Literal(value=str(text), type=kind), type=wider) if kind in _WHOLE and wider.startswith("decimal("):
-            return Decimal(text)
+            made = scalar(wider)
+            has_room = made is not None and abs(int(text)) < 10 ** (made.parameters[0] - made.parameters[1])
+            return Decimal(text) if has_room else None
         case e.Call(function=function, arguments=(left, right)) if function in _TERMS:
             one, other = _part(left), _part(right)
             return None if one is None or other is None else _TERMS[function](one, other)

@@ -10,7 +10,7 @@ from sqlglot import exp
 from airflow_lineage_provider.plan.datatypes import ScalarType
 from airflow_lineage_provider.plan.expressions import Cast, Expression, GetItem, Literal
 from airflow_lineage_provider.sql import nodes
-from airflow_lineage_provider.sql.duckdb_casts import is_whole, whole
+from airflow_lineage_provider.sql.duckdb_casts import by_text, is_of_long_decimal, is_whole, whole
 from airflow_lineage_provider.sql.duckdb_functions import DUCKDB_FUNCTIONS
 from airflow_lineage_provider.sql.duckdb_literals import duckdb_literal
 from airflow_lineage_provider.sql.duckdb_numbers import cut, is_cut
@@ -45,6 +45,8 @@ class DuckDbDialect(PortableDialect):
             return cast_of_times(self, expression, scope)
         if is_whole(expression):
             return whole(self, expression, scope)
+        if is_of_long_decimal(expression) and not expression.safe:
+            return by_text(self, expression, scope)
         return cut(self, expression, scope) if is_cut(expression) else super().cast(expression, scope)
 
     def by_bytes(self, node: exp.Expr) -> exp.Expr:

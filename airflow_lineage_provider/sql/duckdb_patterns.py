@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 _LITERAL = re.compile(r"[^\\^$.|?*+()\[\]{}]")
 _ESCAPED = re.compile(r"\\(?:[dw]|[!-/:-@\[-`{-~])")
 _CLASS = re.compile(r"\[\^?(?:[A-Za-z0-9]-[A-Za-z0-9]|\\[dw]|\\[!-/:-@\[-`{-~]|[^\\\[\]^&-])+-?\]")
-_REPEATED = re.compile(r"[*+?]|\{(\d{1,2})(,\d{0,2})?\}")
+_REPEATED = re.compile(r"[*+?]|\{(0|[1-9]\d?)(,(?:0|[1-9]\d?)?)?\}")
+"""(RE2 takes a number that begins with 0 for no number, and the braces for themselves.)"""
 
 
 class _Otherwise(Exception):
@@ -85,7 +86,7 @@ class _Reader:
                 self.at = repeated.end()
                 if self.text[self.at : self.at + 1] in ("?", "+", "*", "{"):
                     raise _Otherwise
-                own = repeated[0] in "*?" or repeated[1] == "0" or repeated[1] == "00"
+                own = repeated[0] in "*?" or repeated[1] == "0"
                 if repeated[2] and len(repeated[2]) > 1 and int(repeated[2][1:]) < int(repeated[1]):
                     raise _Otherwise
             empty = empty and own

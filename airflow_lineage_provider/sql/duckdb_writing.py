@@ -13,7 +13,7 @@ from airflow_lineage_provider.sql import nodes
 from airflow_lineage_provider.sql.constant_values import constant_whole
 from airflow_lineage_provider.sql.nodes import Scope
 from airflow_lineage_provider.sql.problems import PortabilityProblem
-from airflow_lineage_provider.sql.types import INTEGER_DIGITS
+from airflow_lineage_provider.sql.types import BEYOND, INTEGER_DIGITS
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.sql.portable_expressions import PortableWriter
@@ -39,11 +39,12 @@ def constant_text(expression: e.Expression) -> str | None:
 
 
 def constant_number(expression: e.Expression) -> int | None:
-    """The value of a constant whole number, which may be widened."""
+    """The value of a constant whole number, which may have been made one of another type that has room for it."""
     given = expression.child if isinstance(expression, e.Cast) and expression.type in INTEGER_DIGITS else expression
-    if isinstance(given, e.Literal) and given.type == "bigint" and given.value is not None:
-        return int(given.value)
-    return constant_whole(given)
+    is_long = isinstance(given, e.Literal) and given.type == "bigint" and given.value is not None
+    found = int(given.value) if is_long else constant_whole(given)  # type: ignore[union-attr, arg-type]
+    beyond = BEYOND.get(expression.type)
+    return found if found is None or beyond is None or -beyond <= found < beyond else None
 
 
 def of_ascii(text: exp.Expr, value: exp.Expr) -> exp.Expr:

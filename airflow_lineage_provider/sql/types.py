@@ -47,6 +47,8 @@ _DUCKDB = {
 # `parse_type` reads these and forgets a part of them (the collation, the interval's units, the length).
 _LOSSY = re.compile(r"\b(collate|interval|char|varchar|character)\b", re.IGNORECASE)
 INTEGER_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
+BEYOND = {"tinyint": 2**7, "smallint": 2**15, "int": 2**31, "bigint": 2**63}
+"""The least whole number above 0 that is none of the type."""
 FLOATS = ("float", "double")
 
 
