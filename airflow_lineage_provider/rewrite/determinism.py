@@ -3,11 +3,15 @@
 >>> T = table("T", "a")
 >>> is_deterministic(where(T, "a > 1").condition), is_deterministic(where(T, "a > rand()").condition)
 (True, False)
+>>> [is_deterministic(e.Cast(child=e.Literal(value=one, type="string"), type="date")) for one in ("2024-01-01", " Today UTC")]
+[True, False]
 >>> is_repeatable(sort(T, "a")), is_repeatable(limit(T, 10))
 (True, False)
 """
 
 from __future__ import annotations
+
+import re
 
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
@@ -23,7 +27,7 @@ NON_DETERMINISTIC = frozenset({
     "rand", "random", "randn", "uuid", "shuffle", "randstr", "uniform", "monotonically_increasing_id", "spark_partition_id",
     "input_file_name", "input_file_block_start", "input_file_block_length", "current_timestamp", "now", "current_date", "curdate",
     "localtimestamp", "localtime", "current_time",
-    "aes_encrypt", "reflect", "java_method", "try_reflect", "unix_timestamp", "current_user", "user", "session_user",
+    "version", "aes_encrypt", "reflect", "java_method", "try_reflect", "unix_timestamp", "current_user", "user", "session_user",
     "current_database", "current_schema", "current_catalog", "current_path",
 })  # fmt: skip
 
@@ -55,14 +59,35 @@ def _is_deterministic(part: e.Expression | e.Alias | e.SortKey) -> bool:
     """Whether a part, given its own parts' values, has one value."""
     match part:
         case e.Call():
+            if part.function in _TO_TIMES and len(part.arguments) == 1 and _may_be_a_day_from_now(part.arguments[0]):
+                return False
             return part.function not in NON_DETERMINISTIC or (part.function == "unix_timestamp" and bool(part.arguments))
+        case e.Cast():
+            return part.type not in _TIMES or not _may_be_a_day_from_now(part.child)
         case e.UdfCall():
             return part.deterministic
-        case e.Attribute() | e.Literal() | e.Cast() | e.GetField() | e.GetItem() | e.LambdaVariable() | e.Lambda() | e.ScalarSubquery():
+        case e.Attribute() | e.Literal() | e.GetField() | e.GetItem() | e.LambdaVariable() | e.Lambda() | e.ScalarSubquery():
             return True
         case e.AggregateCall() | e.WindowFunction() | e.Alias() | e.SortKey():
             return True
     raise no_rule(part, "whether a value can be computed again")
+
+
+_TIMES = frozenset({"date", "timestamp", "timestamp_ntz"})
+_TO_TIMES = frozenset({
+    "date", "timestamp", "to_date", "to_timestamp", "to_timestamp_ntz", "to_timestamp_ltz", "try_to_date", "try_to_timestamp",
+})  # fmt: skip
+_FROM_NOW = re.compile(r"\W*(?:(?:now|today|tomorrow|yesterday)\b|t?\d{1,2}:)", re.IGNORECASE)
+
+
+def _may_be_a_day_from_now(text: e.Expression) -> bool:
+    """Whether a constant text may be ``today``, ``now`` …, of which Spark's optimizer makes the day, or the moment, of the query
+    (``SpecialDatetimeValues``), or a time alone (``08:15``), which is one of that day."""
+    if text.type != "string":
+        return False
+    if isinstance(text, e.Literal):
+        return text.value is not None and _FROM_NOW.match(text.value) is not None
+    return not any(isinstance(part, e.Attribute | e.LambdaVariable | e.UdfCall | e.ScalarSubquery) for part in expressions_in(text))
 
 
 # Functions that only a window has.

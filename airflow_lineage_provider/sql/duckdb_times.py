@@ -227,6 +227,9 @@ _OF_TIME = {"HH": "%H", "mm": "%M", "ss": "%S"}
 _PARTS, _BETWEEN = re.compile(r"y+|M+|d+|H+|m+|s+|.", re.DOTALL), re.compile(r"[^a-zA-Z'\[\]{}#%]")
 
 
+_WITH_ALL_DAYS = frozenset({"Africa", "America", "Arctic", "Asia", "Atlantic", "Australia", "Europe", "Indian"})
+
+
 def _formatted(writer: PortableWriter, call: e.Call, scope: Scope) -> exp.Expr:
     """``date_format(moment, 'yyyy-MM-dd HH:mm')``: digits alone, and what stands between them. Of the years 1000 to 9999: others have more
     letters."""
@@ -239,8 +242,17 @@ def _formatted(writer: PortableWriter, call: e.Call, scope: Scope) -> exp.Expr:
     if date.type not in _TIMES or not parts or not all(one in known or _BETWEEN.fullmatch(one) for one in parts):
         raise problem(call, "date_format means the same there for constant patterns of yyyy, MM, dd, HH, mm and ss alone")
     node = writer.write(date, scope) if date.type == "date" else _local(writer, date, scope)
-    text = "".join(known.get(one, one) for one in parts)
-    return _of_four_digits(nodes.function("STRFTIME", [node, exp.Literal.string(text)]), node.copy())
+    text = nodes.function("STRFTIME", [node, exp.Literal.string("".join(known.get(one, one) for one in parts))])
+    if date is not moment and moment.type == "timestamp" and _may_leave_days_out(writer.zone):
+        later = exp.GTE(this=node.copy(), expression=nodes.cast(exp.Literal.string("2012-01-01"), "DATE"))
+        text = known_to_be(later, text, nodes.cast(node.copy(), "VARCHAR"), "a day that some zone left out: ")
+    return _of_four_digits(text, node.copy())
+
+
+def _may_leave_days_out(zone: str) -> bool:
+    """Whether a zone may have left out a day, before 2012, of which Spark's midnight is the next one's: where the date line was moved."""
+    region = zone.partition("/")[0]
+    return fixed_offset(zone) is None and (region not in _WITH_ALL_DAYS or zone == "Asia/Manila")
 
 
 def _of_four_digits(text: exp.Expr, date: exp.Expr) -> exp.Expr:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
+import duckdb
 import pytest
 
 from airflow_lineage_provider.plan import expressions as e
@@ -253,6 +254,23 @@ def test_moments_of_long_ago_are_left_to_spark(kind: str, at: str) -> None:
     moments = f"(VALUES (CAST('{at}' AS {'TIMESTAMPTZ' if kind == 'timestamp' else 'TIMESTAMP'}))) AS t (a)"
     with pytest.raises(CannotReadHere, match="a moment of long ago"):
         fetched(f"SELECT {sql} FROM {moments}", views={}, tables={}, paths=[])
+
+
+def test_a_day_that_a_zone_left_out_is_left_to_spark() -> None:
+    """In Apia there was no 30 December 2011: its midnight is that of the 31st to Spark."""
+    written = call("date_format", e.Cast(child=A["date"], type="timestamp"), text("yyyy-MM-dd"), kind="string")
+    names = {A["date"].id: ColumnRef("d")}
+    for zone, day, found in (
+        ("Pacific/Apia", "2011-12-30", None),
+        ("Pacific/Apia", "2012-01-01", "2012-01-01"),
+        ("Asia/Tokyo", "1999-01-02", "1999-01-02"),
+    ):
+        asked = f"SELECT {lower_expression(written, names, dialect='duckdb', zone=zone)} FROM (SELECT DATE '{day}' AS d)"
+        if found is None:
+            with pytest.raises(duckdb.Error, match="a day that some zone left out: 2011-12-30"):
+                duckdb.execute(asked).fetchall()
+        else:
+            assert duckdb.execute(asked).fetchall() == [(found,)]
 
 
 def test_moments_of_other_years_as_texts_are_left_to_spark() -> None:
