@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -124,10 +125,13 @@ def test_two_declared_functions_of_one_name_give_their_own_reasons(lineage: Line
 def test_the_time_is_one_in_the_whole_pipeline(lineage: Lineage, strategy: Strategy) -> None:
     run = lineage.run(
         "SELECT rid, b = current_timestamp() AND now() = b AS same, c = current_date() AS day "
-        "FROM (SELECT rid, twice(d) AS z, current_timestamp() AS b, current_date() AS c FROM t) WHERE z > 2",
+        "FROM (SELECT rid, twice(d) AS z, current_timestamp() AS b, current_date() AS c FROM t) WHERE z > 2 AND c <= 'Today' "
+        "AND CAST(' yesterday' AS DATE) < c AND DATE'2000-01-01' IN (SELECT CAST('2000-01-01' AS DATE) WHERE current_date() < 'tomorrow')",
         strategy=strategy,
     )
     assert {(row["same"], row["day"]) for row in run.result.collect()} == {(True, True)}
+    # Of what the text says the plan has the day that it was then.
+    assert not re.search("today|yesterday|tomorrow", repr(run.plan), re.IGNORECASE)
     run.close()
 
 

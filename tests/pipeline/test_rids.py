@@ -99,9 +99,9 @@ def test_rows_are_read_when_they_are_needed(spark: SparkSession, store: Store, o
     run, read = recorded(spark, store, TOTALS), list[int]()
     reads = SourceReader.read
 
-    def counted(self: SourceReader, source: Any, keys: Any) -> Any:
+    def counted(self: SourceReader, source: Any, keys: Any, columns: Any = None) -> Any:
         read.append(keys.num_rows)
-        return reads(self, source, keys)
+        return reads(self, source, keys, columns)
 
     monkeypatch.setattr(SourceReader, "read", counted)
     found = run.backward("country = 'NL'", "rid_orders")

@@ -15,6 +15,7 @@ from tests.sketches.against import Counted, compared
 from tests.sketches.planned import apart, planned
 
 pytest.importorskip("z3")
+pytestmark = pytest.mark.long
 
 LEFT, GROUPS = q.Table("t"), q.Aggregate(q.Table("s"), (q.Col(1),), (q.Call("sum", q.Col(2)),))
 CORRELATED = q.Join("left", LEFT, GROUPS, q.Op("=", (q.Col(1), q.Col(4))))

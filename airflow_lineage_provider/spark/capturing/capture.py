@@ -26,7 +26,12 @@ from airflow_lineage_provider.spark.capturing.document import Completion
 from airflow_lineage_provider.spark.capturing.function_names import function_names
 from airflow_lineage_provider.spark.capturing.kept_rows import as_read, is_doubtful, past_kept_rows
 from airflow_lineage_provider.spark.capturing.lineage_sources import LineageSource, read_as, whole_tables
-from airflow_lineage_provider.spark.capturing.once_per_query import has_ctes, refuse_shared_random_ctes, with_current_time
+from airflow_lineage_provider.spark.capturing.once_per_query import (
+    has_ctes,
+    refuse_shared_random_ctes,
+    with_current_time,
+    with_days_from_now,
+)
 from airflow_lineage_provider.spark.capturing.recursion import without_recursion
 from airflow_lineage_provider.spark.capturing.relations import relation_of
 from airflow_lineage_provider.spark.capturing.subqueries import has_subqueries, inlined, without_sql_functions, without_subqueries
@@ -213,7 +218,8 @@ def _with_subplans(document: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 def analyzed_document(spark: SparkSession, analyzed: JavaObject) -> tuple[list[dict[str, Any]], Completion]:
     """The document of an analyzed plan that `catalyst.convert` reads, and the JVM objects met on the way."""
-    document = json.loads(analyzed.toJSON())
+    analyzed, text = with_days_from_now(spark, analyzed)
+    document = json.loads(text)
     completion = Completion(spark)
     completion.plan(document, analyzed)
     return document, completion

@@ -6,6 +6,7 @@ is run as several queries.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -20,11 +21,23 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+_DAY_FROM_NOW = re.compile(r'"value":"\W*(?:now|today|tomorrow|yesterday)\b', re.IGNORECASE)
+
+
 def with_current_time(spark: SparkSession, plan: JavaObject) -> JavaObject:
     """The plan with constants for ``current_timestamp()``, ``now()``, ``current_date()`` …, by Catalyst's own rule."""
     if not has(spark, plan, "CURRENT_LIKE"):
         return plan
     return applied(spark, ("optimizer.ComputeCurrentTime",), plan)
+
+
+def with_days_from_now(spark: SparkSession, plan: JavaObject) -> tuple[JavaObject, str]:
+    """The plan with constants for ``CAST('today' AS DATE)``, ``'now'`` …, by Catalyst's own rule; and its JSON."""
+    text = str(plan.toJSON())
+    if _DAY_FROM_NOW.search(text) is None:
+        return plan, text
+    plan = applied(spark, ("optimizer.SpecialDatetimeValues",), plan)
+    return plan, str(plan.toJSON())
 
 
 def has_ctes(spark: SparkSession, plan: JavaObject) -> bool:
