@@ -262,6 +262,7 @@ def test_a_constant_stays_itself_where_every_cast_has_room_for_it(types: tuple[s
     assert (str(found) == "450") is known
 
 
+@pytest.mark.long
 def test_threads_prove_at_the_same_time() -> None:
     """Runs of one driver may, and garbage of one thread's proofs is collected in another: z3 hung, or crashed, by either."""
     asked = ("q15",)

@@ -149,6 +149,7 @@ def _other_rows(
     return wrong
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("block", range(-(-EXAMPLES // BLOCK) if EXAMPLES else 1))
 def test_over_its_witnesses_a_query_gives_the_same_rows(block: int) -> None:
     counted, first = Counted(), SEED * 1_000_000 + block * BLOCK
