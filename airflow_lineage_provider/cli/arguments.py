@@ -12,6 +12,7 @@ from airflow_lineage_provider.cli import captured_tables
 from airflow_lineage_provider.cli.argument_types import columns, json_or_text, natural, pair
 from airflow_lineage_provider.cli.batch_arguments import batches, explain_batches
 from airflow_lineage_provider.cli.shared_arguments import (
+    TARGET_LIMIT,
     difference,
     html,
     json,
@@ -42,7 +43,6 @@ from airflow_lineage_provider.words import (
     words,
 )
 
-_TARGET_LIMIT = "AIRFLOW_LINEAGE_TARGET_LIMIT, 10000"
 OLD_NAMES = {"list": "runs", "explain-columns": "columns", "show-derivation": "derivation"}
 """Verbs that had another name in the release before: it works for one release more."""
 
@@ -214,7 +214,7 @@ def _explain(made: argparse.ArgumentParser) -> None:
         metavar="RUN",
         help="of the rows of TARGET, or of all, those that this earlier run's result has not: new and changed",
     )
-    max_rows(made, f"TARGET may match at most N rows; more are an error (default: {_TARGET_LIMIT})")
+    max_rows(made, f"TARGET may match at most N rows; more are an error (default: {TARGET_LIMIT})")
     made.add_argument("--verify", action="store_true", help="run the pipeline over the source rows found, and check that it gives the same")
     difference(made)
     subqueries(made)
@@ -303,7 +303,7 @@ def _linked(made: argparse.ArgumentParser) -> None:
 
 
 def _rows_of_runs(made: argparse.ArgumentParser) -> None:
-    max_rows(made, f"TARGET may match at most N rows; more are an error (default: {_TARGET_LIMIT})")
+    max_rows(made, f"TARGET may match at most N rows; more are an error (default: {TARGET_LIMIT})")
     _no_lazy(made)
     secrets(made)
     spark(made)
@@ -311,7 +311,7 @@ def _rows_of_runs(made: argparse.ArgumentParser) -> None:
 
 
 def _forward(made: argparse.ArgumentParser) -> None:
-    html(_source_rows(made, _TARGET_LIMIT))
+    html(_source_rows(made, TARGET_LIMIT))
     _save(made)
     made.add_argument("--to", metavar="SEGMENT", help="the rows of this stored segment (segment_1, say) are wanted, and not the result's")
     made.add_argument(
@@ -323,7 +323,7 @@ def _forward(made: argparse.ArgumentParser) -> None:
 
 
 def _impact(made: argparse.ArgumentParser) -> None:
-    _source_rows(made, _TARGET_LIMIT)
+    _source_rows(made, TARGET_LIMIT)
     made.add_argument("--set", type=pair(json_or_text), action="append", default=[], metavar="COLUMN=VALUE",
                       help="what each of the rows would have there: VALUE is JSON, else text (may be repeated)")  # fmt: skip
     made.add_argument("--remove", action="store_true", help="in place of --set: the rows would not be there")

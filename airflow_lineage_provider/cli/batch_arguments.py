@@ -5,7 +5,18 @@ from __future__ import annotations
 import argparse
 
 from airflow_lineage_provider.cli.argument_types import natural
-from airflow_lineage_provider.cli.shared_arguments import difference, json, max_rows, no_across, no_save, secrets, shown, spark, subqueries
+from airflow_lineage_provider.cli.shared_arguments import (
+    TARGET_LIMIT,
+    difference,
+    json,
+    max_rows,
+    no_across,
+    no_save,
+    secrets,
+    shown,
+    spark,
+    subqueries,
+)
 
 
 def batches(made: argparse.ArgumentParser) -> None:
@@ -21,7 +32,7 @@ def explain_batches(made: argparse.ArgumentParser) -> None:
         "--max-batches", type=natural, default=100, metavar="N",
         help="TARGET may have rows in at most N batches; more are an error (default: %(default)s)",
     )  # fmt: skip
-    max_rows(made, "TARGET may match at most N rows of a batch; more are an error (default: AIRFLOW_LINEAGE_TARGET_LIMIT, 10000)")
+    max_rows(made, f"TARGET may match at most N rows of a batch; more are an error (default: {TARGET_LIMIT})")
     difference(made)
     subqueries(made)
     no_across(made)

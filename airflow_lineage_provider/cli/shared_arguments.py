@@ -7,6 +7,8 @@ import argparse
 from airflow_lineage_provider.cli.argument_types import columns, json_or_text, natural, pair
 from airflow_lineage_provider.words import Difference, Subqueries, words
 
+TARGET_LIMIT = "AIRFLOW_LINEAGE_TARGET_LIMIT, 10000"
+
 
 def one_run(made: argparse.ArgumentParser) -> None:
     made.add_argument("run", metavar="RUN", help="the run's id, a beginning of it that no other run has, or latest")

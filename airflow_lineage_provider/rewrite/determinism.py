@@ -77,16 +77,17 @@ _TIMES = frozenset({"date", "timestamp", "timestamp_ntz"})
 _TO_TIMES = frozenset({
     "date", "timestamp", "to_date", "to_timestamp", "to_timestamp_ntz", "to_timestamp_ltz", "try_to_date", "try_to_timestamp",
 })  # fmt: skip
-_FROM_NOW = re.compile(r"\W*(?:(?:now|today|tomorrow|yesterday)\b|t?\d{1,2}:)", re.IGNORECASE)
+FROM_NOW = r"\W*(?:now|today|tomorrow|yesterday)\b"
+"""How a text begins of which Spark's optimizer makes the day, or the moment, of the query (``SpecialDatetimeValues``)."""
+_HANGS_ON_NOW = re.compile(rf"{FROM_NOW}|\W*t?\d{{1,2}}:", re.IGNORECASE)
 
 
 def _may_be_a_day_from_now(text: e.Expression) -> bool:
-    """Whether a constant text may be ``today``, ``now`` …, of which Spark's optimizer makes the day, or the moment, of the query
-    (``SpecialDatetimeValues``), or a time alone (``08:15``), which is one of that day."""
+    """Whether a constant text may be ``today``, ``now`` … (`FROM_NOW`), or a time alone (``08:15``), which is one of the query's day."""
     if text.type != "string":
         return False
     if isinstance(text, e.Literal):
-        return text.value is not None and _FROM_NOW.match(text.value) is not None
+        return text.value is not None and _HANGS_ON_NOW.match(text.value) is not None
     return not any(isinstance(part, e.Attribute | e.LambdaVariable | e.UdfCall | e.ScalarSubquery) for part in expressions_in(text))
 
 

@@ -115,23 +115,26 @@ class AppendedSource:
 
     def _with_fragments(self, files: tuple[str, ...]) -> AppendedRead:
         """The sketch with the fragments that new rows are in, of all files: so all new rows are in it, and one scan reads them."""
-        from airflow_lineage_provider.spark.executing.new_files import counted_values, of_files, of_other_files
+        from airflow_lineage_provider.spark.executing.new_files import counted_values, of_files
 
         found = counted_values(of_files(self.frame, files), self._columns, MOST_VALUES)
         if found is None:
             raise SketchError(f"its new rows have more than {MOST_VALUES:,} different values of {self.sketch.column}")
         values, new = found
         more = self.partition.fragments_of(values) - self.sketch.fragments
-        old = self.stored.rows + self._rows_in(more, lambda: of_other_files(self.frame, files))
+        old = self.stored.rows + self._rows_in(more, files)
         return self._of(self.sketch.fragments | more, (), new, old)
 
-    def _rows_in(self, fragments: frozenset[int], old: Callable[[], DataFrame]) -> int:
-        """The rows of the other files that are read beside the sketch's, which were counted when it was captured."""
+    def _rows_in(self, fragments: frozenset[int], new: tuple[str, ...]) -> int:
+        """The rows of the files that are not new which are read beside the sketch's, which were counted when it was captured."""
+        from airflow_lineage_provider.spark.executing.new_files import of_other_files
         from airflow_lineage_provider.spark.selected import selected
 
-        if self.counted is not None or not fragments:
-            return sum((self.counted or ())[fragment] for fragment in fragments)
-        return selected(old(), selection(self.partition, fragments, *self._attributes), *self._columns).count()
+        if not fragments:
+            return 0
+        if self.counted is not None:
+            return sum(self.counted[fragment] for fragment in fragments)
+        return selected(of_other_files(self.frame, new), selection(self.partition, fragments, *self._attributes), *self._columns).count()
 
     def _of(self, fragments: frozenset[int], in_full: tuple[str, ...], new: int, old: int) -> AppendedRead:
         found = selection(self.partition, fragments, *self._attributes)

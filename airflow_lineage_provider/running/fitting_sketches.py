@@ -20,6 +20,7 @@ from airflow_lineage_provider.plan.digest import digest_of
 from airflow_lineage_provider.records.sketches import SketchUse, StoredSketch
 from airflow_lineage_provider.running.appended_source import AppendedRead, AppendedSource, added_files
 from airflow_lineage_provider.running.asked_sketches import Asked, Sketching, bytes_in, bytes_of, unused
+from airflow_lineage_provider.sketches import kept_cuts
 from airflow_lineage_provider.sketches.appends import AppendRule, append_rule
 from airflow_lineage_provider.sketches.choice import why_not
 from airflow_lineage_provider.sketches.column_text import columns_in
@@ -215,11 +216,7 @@ class _Fitting:
             (judged,) = safe_columns(self.asked.captured.pipeline, bounds=self.asked.bounds, keys=self.asked.keys, only=[column])
             self.safe[column] = judged
         found = self.safe[column]
-        return (
-            why_not(found)
-            or found.why_not_of(None)
-            or found.why_not_cut(KeptCuts.from_bytes(one.cuts).partition.cuts if found.aligned else ())
-        )
+        return why_not(found) or found.why_not_of(None) or found.why_not_cut(kept_cuts.from_bytes(one.cuts).cuts if found.aligned else ())
 
     def _changed_leaves(self, one: StoredSketch) -> set[int]:
         """The sources that are of other versions than the sketch's."""
@@ -273,7 +270,7 @@ class _Fitting:
         found = self.rules[at]
         if isinstance(found, str):
             raise SketchError(found)
-        problem = why_not_aligned(KeptCuts.from_bytes(one.cuts).partition.cuts, found.aligned) if found.aligned else ""
+        problem = why_not_aligned(kept_cuts.from_bytes(one.cuts).cuts, found.aligned) if found.aligned else ""
         if problem:
             raise SketchError(problem)
         return found

@@ -14,7 +14,7 @@ from typing import Literal as OneOf
 
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan.datatypes import is_collated
-from airflow_lineage_provider.plan.exact_sums import most_of
+from airflow_lineage_provider.plan.exact_sums import adds_up_exactly
 from airflow_lineage_provider.plan.expression_walk import references
 from airflow_lineage_provider.rewrite.determinism import ORDER_DEPENDENT, RANKING, ROUNDING
 from airflow_lineage_provider.sketches.kinds import digits, is_whole, kind_of
@@ -27,8 +27,8 @@ _PICKING = frozenset({"min", "max", "percent_rank", "cume_dist", "lag", "lead", 
 ZERO = e.Literal(value="0", type="int")
 
 
-_LARGEST = 2**20
-"""Then a group of less than 2^33 rows has a sum that a double has exactly."""
+_MOST_ROWS = 2**33
+"""No group has more: numbers up to 2^20 are added up exactly then."""
 
 
 def is_exact(call: e.AggregateCall | e.WindowFunction, largest: Mapping[int, int] = MappingProxyType({})) -> bool:
@@ -50,8 +50,7 @@ def is_exact(call: e.AggregateCall | e.WindowFunction, largest: Mapping[int, int
         return True
     if call.function not in ("avg", "mean", "try_avg"):
         return False
-    most = most_of(call.arguments[0], largest) if is_whole(call.arguments[0].type) else None
-    return call.exact or (most is not None and most <= _LARGEST)
+    return call.exact or (is_whole(call.arguments[0].type) and adds_up_exactly(call, _MOST_ROWS, largest))
 
 
 def is_settled(call: e.AggregateCall | e.WindowFunction, proof: Proof) -> bool:

@@ -24,11 +24,9 @@ _COMPARED = frozenset({"=", "==", "<", "<=", ">", ">="})
 
 def inner_joins(plan: o.Plan) -> o.Plan:
     """The plan with inner joins for the outer joins of which a condition above drops all rows without a partner."""
-    return transform_up(plan, lambda node: replace(node, child=_below(node.child, _terms(node))) if isinstance(node, o.Filter) else node)
-
-
-def _terms(node: o.Filter) -> tuple[e.Expression, ...]:
-    return tuple(e.conjuncts(node.condition))
+    return transform_up(
+        plan, lambda node: replace(node, child=_below(node.child, e.conjuncts(node.condition))) if isinstance(node, o.Filter) else node
+    )
 
 
 def _below(node: o.Plan, terms: Sequence[e.Expression]) -> o.Plan:

@@ -41,8 +41,10 @@ def constant_text(expression: e.Expression) -> str | None:
 def constant_number(expression: e.Expression) -> int | None:
     """The value of a constant whole number, which may have been made one of another type that has room for it."""
     given = expression.child if isinstance(expression, e.Cast) and expression.type in INTEGER_DIGITS else expression
-    is_long = isinstance(given, e.Literal) and given.type == "bigint" and given.value is not None
-    found = int(given.value) if is_long else constant_whole(given)  # type: ignore[union-attr, arg-type]
+    if isinstance(given, e.Literal) and given.type == "bigint" and given.value is not None:
+        found: int | None = int(given.value)
+    else:
+        found = constant_whole(given)
     beyond = BEYOND.get(expression.type)
     return found if found is None or beyond is None or -beyond <= found < beyond else None
 

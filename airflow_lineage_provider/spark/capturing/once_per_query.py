@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.catalyst.tree import TreeNode, all_nodes, nodes
 from airflow_lineage_provider.errors import UnsupportedOperator
+from airflow_lineage_provider.rewrite.determinism import FROM_NOW
 from airflow_lineage_provider.spark.capturing.subqueries import applied
 from airflow_lineage_provider.spark.jvm_trees import has
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-_DAY_FROM_NOW = re.compile(r'"value":"\W*(?:now|today|tomorrow|yesterday)\b', re.IGNORECASE)
+_DAY_FROM_NOW = re.compile(f'"value":"{FROM_NOW}', re.IGNORECASE)
 
 
 def with_current_time(spark: SparkSession, plan: JavaObject) -> JavaObject:
