@@ -6,7 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from airflow_lineage_provider.sources.duckdb_connection import MOST_KEPT, connected, name
+from airflow_lineage_provider.sources.duckdb_connection import MOST_OF_ONE_FILE, connected, name
 from airflow_lineage_provider.sources.duckdb_files import POSITION, column_problem, file_problem, scan
 from airflow_lineage_provider.sources.files import CannotReadHere, FileColumn
 
@@ -45,7 +45,7 @@ def rows_at(
     listed = ", ".join(name(one) for one in dict.fromkeys([POSITION, *(column.name for column in columns)]))
     # Not a list of numbers in the query: reading its text would take longer than reading the file.
     wanted = pa.table({"position": np.unique(positions)})
-    readable = among if len(among) > MOST_KEPT else [path]
+    readable = among if len(among) > MOST_OF_ONE_FILE else [path]
     rows = _fetched(f"SELECT {listed} FROM {scan([path])} WHERE {POSITION} IN (SELECT position FROM {_WANTED})", readable, wanted)
     found = rows.column(0).to_numpy()
     order = np.argsort(found)

@@ -58,7 +58,7 @@ def test_a_row_group_is_read_some_rows_at_a_time(
     assert found.column(2).to_pylist() == [f"text {at}" for at in there]
 
 
-@pytest.mark.parametrize(("files", "made"), [(duckdb_connection.MOST_KEPT, duckdb_connection.MOST_KEPT), (30, 1)])
+@pytest.mark.parametrize(("files", "made"), [(duckdb_connection.MOST_OF_ONE_FILE, duckdb_connection.MOST_OF_ONE_FILE), (30, 1)])
 def test_many_files_are_read_by_one_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: int, made: int) -> None:
     """Few have one each, which the next question finds; of many none would stay, and making one takes longer than the reading."""
     make, of = duckdb_connection._made, list[frozenset[str]]()
