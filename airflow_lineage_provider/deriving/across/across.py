@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
+from airflow_lineage_provider.deriving.across.file_numbers import FileNumbers, file_numbers
 from airflow_lineage_provider.deriving.across.merge import merged
 from airflow_lineage_provider.deriving.across.output_rows import OutputRows, ReadBack
 from airflow_lineage_provider.deriving.across.stored_outputs import UNKNOWN, WrittenAt, written_rows
@@ -91,6 +93,7 @@ class Across:
         reasons: bool = True,
     ) -> None:
         self._runs = runs
+        self._numbered = cache(partial(file_numbers, runs))
         self._may_read = may_read
         self._open = open_run
         self._describe = describe
@@ -126,7 +129,7 @@ class Across:
             if secret is not None:
                 step.crossings[table] = _withheld(table, made, secret)
                 continue
-            crossing = step.crossings[table] = Crossing(made=made, candidates=_candidates(recorded, rows, made))
+            crossing = step.crossings[table] = Crossing(made=made, candidates=_candidates(recorded, rows, made, self._numbered))
             for wanted in made.runs.values():
                 self._ask(run_id, table, recorded, crossing, wanted.run_id, rows)
 
@@ -196,12 +199,12 @@ def _withheld(table: str, made: MadeBy, writer: WrittenPlace) -> Crossing:
     return Crossing(made=made, remarks=[Guarantee(level="unavailable", cause=text)], withheld=True)
 
 
-def _candidates(recorded: RecordedSource, rows: SourceRows, made: MadeBy) -> dict[str, WrittenAt]:
+def _candidates(recorded: RecordedSource, rows: SourceRows, made: MadeBy, numbered: Callable[[str], FileNumbers]) -> dict[str, WrittenAt]:
     """The rows of a source table that each run may have written, with their numbers in the run's result where they are known."""
     import numpy as np
 
     if recorded.identity.kind == "file_position":
-        return written_rows(recorded, rows.keys.keys, made)
+        return written_rows(recorded, rows.keys.keys, made, numbered)
     every = np.arange(rows.table.num_rows)
     return {run_id: WrittenAt(every, np.full(len(every), UNKNOWN)) for run_id in made.runs} if len(every) else {}
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from airflow_lineage_provider.answers.descendants import Descendants
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.answers.values import count
+from airflow_lineage_provider.deriving.across.file_numbers import FileNumbers, file_numbers
 from airflow_lineage_provider.deriving.across.output_rows import OutputRows, ReadBack, as_type
 from airflow_lineage_provider.deriving.across.stored_outputs import UNKNOWN, columns_as_read
 from airflow_lineage_provider.deriving.across.writers import MadeBy, file_uri, made_by
@@ -38,12 +39,10 @@ from airflow_lineage_provider.errors import (
 )
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee, weakest
-from airflow_lineage_provider.plan.lineage_keys import PARTITION_BITS
 from airflow_lineage_provider.plan.operators import Source
 from airflow_lineage_provider.recording import tables_of
 from airflow_lineage_provider.records.run import RunRecord
 from airflow_lineage_provider.records.versions import UnknownVersion
-from airflow_lineage_provider.spark.executing.outputs import partition_of
 from airflow_lineage_provider.tracing.maps import Rows, distinct_rows
 from airflow_lineage_provider.tracing.numbers import different, each_once
 from airflow_lineage_provider.tracing.reserved import TAG
@@ -247,7 +246,8 @@ class Onward:
         import numpy as np
         import pyarrow as pa
 
-        places = [*_places(source, writers, writer, wanted)] if source.identity.kind == "file_position" else []
+        by_position, numbered = source.identity.kind == "file_position", file_numbers(self.runs, writer)
+        places = [*_places(source, writers, writer, wanted, numbered)] if by_position else []
         files, positions, numbers = (joined([one[at] for one in places]) for at in range(3))
         keys = pa.table({"key_0": _int64(files), "key_1": _int64(positions)})
         if not len(numbers):
@@ -315,17 +315,17 @@ def _as_it_is(made: Derivation, group: Sequence[RecordedSource]) -> str:
     return f"as it is now, after it changed ({stale[0]})" if stale else f"as run {made.run.record.id} read it"
 
 
-def _places(source: RecordedSource, writers: MadeBy, writer: str, wanted: Numbers) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
-    """For each file of a writer the hash, the positions and the numbers of the rows that were reached, as its name tells them."""
+def _places(
+    source: RecordedSource, writers: MadeBy, writer: str, wanted: Numbers, numbered: FileNumbers
+) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
+    """For each file of a writer the hash, the positions and the numbers of the rows that were reached, as their places tell them."""
     import numpy as np
 
-    partitions = wanted >> PARTITION_BITS
     for file_hash, path in source.files.items():
         uri = file_uri(path)
-        partition = partition_of(uri)
-        if writers.files.get(uri) == writer and partition is not None:
-            own = wanted[partitions == partition]
-            yield np.full(len(own), int(file_hash)), own & ((1 << PARTITION_BITS) - 1), own
+        if writers.files.get(uri) == writer:
+            positions, own = numbered.among(uri, wanted)
+            yield np.full(len(own), int(file_hash)), positions, own
 
 
 def _as_read(values: pa.Table, behind: Derivation, source: Source) -> pa.Table:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from airflow_lineage_provider.deriving.across.file_numbers import FileNumbers, file_numbers
 from airflow_lineage_provider.deriving.across.writers import MadeBy, file_uri, made_by
 from airflow_lineage_provider.deriving.links import joined, same
 from airflow_lineage_provider.deriving.stored_tables import StoredTables
 from airflow_lineage_provider.plan.datatypes import to_arrow
 from airflow_lineage_provider.plan.expressions import Attribute
-from airflow_lineage_provider.plan.lineage_keys import PARTITION_BITS, ROW
+from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.plan.operators import Source
 from airflow_lineage_provider.recording import RecordedPlan
 from airflow_lineage_provider.recording import read as read_record
-from airflow_lineage_provider.spark.executing.outputs import partition_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,6 +36,7 @@ class StoredOutputs:
         self._runs = runs
         self._tables = StoredTables(runs.store, runs.session, spark, seconds)
         self._reader = reader
+        self._numbered = cache(partial(file_numbers, runs))
 
     def read(self, source: RecordedSource, keys: pa.Table) -> pa.Table | None:
         """The rows that the runs behind a Parquet table stored: keys, then the table's columns."""
@@ -41,7 +44,7 @@ class StoredOutputs:
 
         if source.identity.kind != "file_position" or not keys.num_rows:
             return None
-        written = written_rows(source, keys, made_by(self._runs, source, self._reader))
+        written = written_rows(source, keys, made_by(self._runs, source, self._reader), self._numbered)
         parts = [self._of_run(source, run_id, keys, places) for run_id, places in written.items()]
         found = [part for part in parts if part is not None]
         return pa.concat_tables(found) if found else None
@@ -80,8 +83,10 @@ class WrittenAt(NamedTuple):
     number: Numbers
 
 
-def written_rows(source: RecordedSource, keys: pa.Table, made: MadeBy) -> dict[str, WrittenAt]:
-    """The runs that wrote rows of a Parquet table, told by their keys; the number in the result is what the file's position tells."""
+def written_rows(source: RecordedSource, keys: pa.Table, made: MadeBy, numbered: Callable[[str], FileNumbers]) -> dict[str, WrittenAt]:
+    """The runs that wrote rows of a Parquet table, told by their keys; the number in the result is what the file's position tells, as
+    ``numbered`` says of each run.
+    """
     import numpy as np
 
     paths = {int(number): file_uri(path) for number, path in source.files.items()}
@@ -93,9 +98,8 @@ def written_rows(source: RecordedSource, keys: pa.Table, made: MadeBy) -> dict[s
         run_id = made.files.get(paths.get(file, ""))
         if run_id is None:
             continue
-        partition = partition_of(paths[file])
-        number = np.full(len(at), UNKNOWN) if partition is None else (partition << PARTITION_BITS) + position[at]
-        parts.setdefault(run_id, []).append((at, number))
+        number = numbered(run_id).numbers(paths[file], position[at])
+        parts.setdefault(run_id, []).append((at, np.full(len(at), UNKNOWN) if number is None else number))
     return {run_id: WrittenAt(joined([at for at, _ in some]), joined([number for _, number in some])) for run_id, some in parts.items()}
 
 

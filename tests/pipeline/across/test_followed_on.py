@@ -62,6 +62,32 @@ def test_three_runs(lineage: Lineage, tables: Path) -> None:
     assert len(a.forward("rid = 6", "orders")) == 1
 
 
+def test_look_alikes_in_files_are_told_by_their_places(
+    spark: SparkSession, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is written out from rows stored in files is in another order than these, and in fewer files: the largest comes first."""
+    monkeypatch.setenv("AIRFLOW_LINEAGE_DATA_ROWS", "0")
+    lineage = Lineage(spark, store=store, data=str(tmp_path / "stored"))
+    parts = {"a": 3, "b": 40, "c": 12}
+    for at, (name, many) in enumerate(parts.items()):
+        rows = spark.range(100 * at, 100 * at + many, numPartitions=1).selectExpr("id", f"concat('{name}', id % 2) AS kind")
+        rows.write.mode("append").parquet(str(tmp_path / "read"))
+    ways = {}
+    first = lineage.run(sql("SELECT kind FROM {read}", read=str(tmp_path / "read")), name="first", output=str(tmp_path / "kinds"))
+    last = lineage.run(sql("SELECT kind, 1 AS n FROM {kinds}", kinds=str(tmp_path / "kinds")), name="last", output=str(tmp_path / "last"))
+    assert len([*(tmp_path / "kinds").glob("*.parquet")]) < len(parts)
+    for at, many in enumerate(parts.values()):
+        for rid in (100 * at, 100 * at + many - 1):
+            found = Lineage(store=store).get_run(first.id).forward(f"id = {rid}", "read", across=True)
+            assert (len(found.later[last.id]), found.guarantee.level) == (1, "exact")
+            ways[rid] = found.later[last.id].numbers
+    assert len({*ways.values()}) == len(ways)
+    explained = Lineage(store=store).get_run(last.id).explain("true", save=False)
+    (links,) = {name: one.to_pylist() for name, one in links_of(explained).items() if name == "target"}.values()
+    assert len({link["row"] for link in links}) == len({link["source_row"] for link in links}) == len(links) == sum(parts.values())
+    assert explained.guarantee.level == "exact"
+
+
 def test_a_diamond_is_looked_at_once(lineage: Lineage, tables: Path) -> None:
     a = totals(lineage, tables)
     where = str(tables / "totals")
