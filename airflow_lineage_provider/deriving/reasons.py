@@ -21,7 +21,7 @@ from airflow_lineage_provider.plan.operators import FunctionOperator
 from airflow_lineage_provider.reasons.apart import NOTHING_APART, Relations, names_in, parted_column
 from airflow_lineage_provider.reasons.discretion import MASK, Discretion
 from airflow_lineage_provider.reasons.traced import NAMED
-from airflow_lineage_provider.reasons.values import same_values
+from airflow_lineage_provider.reasons.values import same_value, same_values
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -88,21 +88,49 @@ class ReasonReader:
         if not description.has_reason:
             none = pa.nulls(len(values), pa.string())
             return none, worth_of(none, values, NO_REASON), NOTHING_APART
-        asked = digests(description.version, inputs, len(values))
-        known = self.run.store.cached_reasons(self.run.record.id, str(function.function), list(dict.fromkeys(asked)), self.run.session)
-        known = known.select(["digest", "reason"])
-        places = pc.index_in(pa.array(asked, pa.string()), value_set=known.column("digest"))
-        missing = pc.indices_nonzero(pc.is_null(places)).to_pylist()
-        relations = NOTHING_APART
+        asked = digests(description.version, [*inputs, values], len(values))
+        known = self._known(function, asked, inputs, values)
+        missing = pc.indices_nonzero(pc.is_null(_places(asked, known))).to_pylist()
+        relations, problem = NOTHING_APART, None
         try:
             if missing:
-                made, relations = self._explain(function, inputs, values, asked, missing)
+                made, relations, problem = self._explain(function, inputs, values, asked, missing)
                 known = pa.concat_tables([known, made])
-                places = pc.index_in(pa.array(asked, pa.string()), value_set=known.column("digest"))
-        except ReasonError as problem:
-            return _combined(known.column("reason").take(places)), Guarantee(level="unavailable", cause=str(problem)), NOTHING_APART
-        found = _combined(known.column("reason").take(places))
-        return found, worth_of(found, values, f"the reasoning mode of {function.udf} gave no reason"), relations
+        except ReasonError as found_none:
+            problem = found_none
+        found = _combined(known.column("reason").take(_places(asked, known)))
+        worth = worth_of(found, values, str(problem) if problem else f"the reasoning mode of {function.udf} gave no reason")
+        if problem is not None and worth == EXACT:  # what is NULL cannot be explained either
+            worth = Guarantee(level="unavailable", cause=str(problem))
+        return found, worth, relations
+
+    def _known(self, function: FunctionOperator, asked: list[str], inputs: list[Any], values: Any) -> pa.Table:
+        """The calls that were explained before: ``digest`` and ``reason``.
+
+        Releases before this one told calls apart by their arguments alone: what they kept is the reason of a call with the same value.
+        """
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        version = self.udfs.descriptions[function.function].version
+
+        def kept(wanted: list[str]) -> pa.Table:
+            return self.run.store.cached_reasons(self.run.record.id, str(function.function), list(dict.fromkeys(wanted)), self.run.session)
+
+        known = kept(asked).select(["digest", "reason"])
+        rest = pc.indices_nonzero(pc.is_null(_places(asked, known)))
+        if not len(rest):
+            return known
+        by_arguments = digests(version, [one.take(rest) for one in inputs], len(rest))
+        before = {digest: (value, reason) for digest, value, reason in zip(*kept(by_arguments).to_pydict().values(), strict=True)}
+        if not before:
+            return known
+        found = {}
+        for at, digest in zip(rest.to_pylist(), by_arguments, strict=True):
+            value, reason = before.get(digest, (None, None))
+            if value is not None and same_value(json.loads(value), json.loads(_as_kept(values[at].as_py())), values.type):
+                found[asked[at]] = reason
+        return pa.concat_tables([known, _digests_and_reasons(list(found), pa.array(found.values(), pa.string()))])
 
     def _explain(
         self,
@@ -111,31 +139,60 @@ class ReasonReader:
         values: Any,
         asked: list[str],
         missing: list[int],
-    ) -> tuple[pa.Table, Relations]:
-        """The calls at the ``missing`` places, each different one once: its digest and its reason; and the relations that these have apart.
+    ) -> tuple[pa.Table, Relations, ReasonError | None]:
+        """The calls at the ``missing`` places, each different one once: its digest and its reason, where it has one; the relations that
+        these have apart; and why one has none.
 
-        :raises ReasonError: the UDF is not to be had, or decides otherwise now.
+        :raises ReasonError: the UDF is not to be had, or decides otherwise now, so that what it says of other calls is not to be trusted.
         """
         import pyarrow as pa
 
         self.run.session.rest()
         udf = self.udfs.find(function.function)
         chosen = list({asked[at]: at for at in reversed(missing)}.values())
-        made, whole = udf.explain_batch([_combined(one.take(chosen)) for one in inputs], apart=True)
-        reasons, relations = parted_column(whole)
+        made, whole, failures = udf.explain_each([_combined(one.take(chosen)) for one in inputs], apart=True)
+        problem: ReasonError | None = next(iter(failures.values()), None)
+        good = []
         stored = _combined(values.take(chosen))
         for at, same in enumerate(same_values(stored, made)):
-            if not same:
-                then, now = stored[at].as_py(), made[at].as_py()
-                row = _told({name: one[chosen[at]].as_py() for name, one in zip(_argument_names(function), inputs, strict=True)})
-                raise ReasonValueMismatch(
-                    f"UDF {function.udf} decided {then!r} for {row} in the run, and gives {now!r} now: no reason can be given for it"
-                )
-        made_for = [asked[at] for at in chosen]
-        if self.run.keep_reasons:
-            decided = zip((json.dumps(value, default=str) for value in made.to_pylist()), reasons.to_pylist(), strict=True)
+            if at in failures:
+                continue
+            if same:
+                good.append(at)
+                continue
+            then, now = stored[at].as_py(), made[at].as_py()
+            row = _told({name: one[chosen[at]].as_py() for name, one in zip(_argument_names(function), inputs, strict=True)})
+            mismatch = ReasonValueMismatch(
+                f"UDF {function.udf} decided {then!r} for {row} in the run, and gives {now!r} now: no reason can be given for it"
+            )
+            if udf.deterministic:
+                raise mismatch
+            problem = problem or mismatch
+        reasons, relations = parted_column(_combined(whole.take(pa.array(good, pa.int64()))))
+        made_for = [asked[chosen[at]] for at in good]
+        if self.run.keep_reasons and made_for:
+            decided = zip((_as_kept(made[at].as_py()) for at in good), reasons.to_pylist(), strict=True)
             self.run.store.save_reasons(self.run.record.id, str(function.function), dict(zip(made_for, decided, strict=True)), relations)
-        return pa.table({"digest": pa.array(made_for, pa.string()), "reason": reasons.cast(pa.string())}), relations
+        return _digests_and_reasons(made_for, reasons.cast(pa.string())), relations, problem
+
+
+def _digests_and_reasons(asked: list[str], reasons: Any) -> pa.Table:
+    import pyarrow as pa
+
+    return pa.table({"digest": pa.array(asked, pa.string()), "reason": reasons})
+
+
+def _places(asked: list[str], known: pa.Table) -> Any:
+    """Where each call is among known ones; null where it is not."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.index_in(pa.array(asked, pa.string()), value_set=known.column("digest"))
+
+
+def _as_kept(value: Any) -> str:
+    """A value as it is kept beside its reason."""
+    return json.dumps(value, default=str)
 
 
 def columns_of_calls(function: FunctionOperator, segment: MaterializedSegment) -> list[str]:

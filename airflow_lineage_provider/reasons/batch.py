@@ -9,7 +9,7 @@ strings; and a NaN in a returned Series is NULL. ``arrow`` sees the arrays thems
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -27,6 +27,8 @@ Array: TypeAlias = "pa.Array | pa.ChunkedArray"
 
 MOST_TEXT = 500_000_000
 """So many characters are two gigabytes at most."""
+_MOST_FAILING = 20
+"""Rows. Where so many fail, each of which may have waited for a service that is gone, others are not tried."""
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 80
 
@@ -74,6 +76,35 @@ class Batch:
         pairs = [self._pair(self._call_row(main_with_reason, row), "(value, reason)", row) for row in rows]
         return self._from_rows([value for value, _ in pairs]), self._as_reasons([reason for _, reason in pairs])
 
+    def explained_each(self, main_with_reason: Callable[..., Any]) -> tuple[pa.Array, pa.Array, dict[int, UdfFailed]]:
+        """As `explained`, but a row that fails takes nothing from the others: its value and reason are null, and its failure is told.
+
+        Where many fail, nothing more is tried: the rest fails as the last one did.
+        """
+        failures: dict[int, UdfFailed] = {}
+        parts = list(self._halves(main_with_reason, 0, failures))
+        return pa.concat_arrays([values for values, _ in parts]), pa.concat_arrays([reasons for _, reasons in parts]), failures
+
+    def _halves(
+        self, main_with_reason: Callable[..., Any], first: int, failures: dict[int, UdfFailed]
+    ) -> Iterator[tuple[pa.Array, pa.Array]]:
+        rows = range(first, first + len(self))
+        if len(failures) >= _MOST_FAILING:
+            failures |= dict.fromkeys(rows, [*failures.values()][-1])
+        else:
+            try:
+                yield self.explained(main_with_reason)
+                return
+            except UdfFailed as failure:
+                if len(self) == 1:
+                    failures[first] = failure
+                else:
+                    middle = len(self) // 2
+                    yield from self.slice(0, middle)._halves(main_with_reason, first, failures)
+                    yield from self.slice(middle, len(self) - middle)._halves(main_with_reason, first + middle, failures)
+                    return
+        yield pa.nulls(len(self), self.value_type), pa.nulls(len(self), pa.string())
+
     def rows(self) -> list[tuple[Any, ...]]:
         """The arguments of each row as Python values."""
         return list(zip(*map(_python_column, self.arrays), strict=True))
@@ -118,10 +149,10 @@ class Batch:
     def _arguments(self) -> list[Any]:
         return [each.to_pandas() for each in self.arrays] if self.vectorized == "pandas" else list(self.arrays)
 
-    def slice(self, at: int) -> Batch:
-        """The batch of one row."""
-        one = tuple(each.slice(at, 1) for each in self.arrays)
-        return replace(self, arrays=one)
+    def slice(self, at: int, rows: int = 1) -> Batch:
+        """The batch of one row, or of so many."""
+        some = tuple(each.slice(at, rows) for each in self.arrays)
+        return replace(self, arrays=some)
 
     def _find_failing_row(self, function: Callable[..., Any]) -> None:
         for at, row in enumerate(self.rows() if len(self) > 1 else []):
@@ -167,20 +198,31 @@ class Batch:
         return self.failed(f"its values are not of the declared type {self.value_type}: {error}")
 
     def _as_reasons(self, reasons: Any) -> pa.Array:
-        if not hasattr(reasons, "__len__") or len(reasons) != len(self):
-            count = len(reasons) if hasattr(reasons, "__len__") else type(reasons).__name__
-            raise self.failed(f"main_with_reason returned {count} reasons for {len(self)} rows")
-        texts = [self._reason(at, each) for at, each in enumerate(reasons)]
+        if not hasattr(reasons, "__len__") or isinstance(reasons, (str, bytes, Mapping, Set)):
+            # (One reason for all rows, whose parts would be taken for the rows'.)
+            raise self.failed(f"main_with_reason returned {type(reasons).__name__} for the reasons, not a sequence of one for each row")
+        if len(reasons) != len(self):
+            raise self.failed(f"main_with_reason returned {len(reasons)} reasons for {len(self)} rows")
+        texts = [self._reason(at, each) for at, each in enumerate(_one_by_one(reasons))]
         if sum(len(one or "") for one in texts) > MOST_TEXT:
             few = "call it on fewer rows at once (spark.sql.execution.arrow.maxRecordsPerBatch)"
             raise self.failed(f"its reasons take more than Arrow holds in a batch: {few}")
-        return pa.array(texts, type=pa.string())
+        try:
+            return pa.array(texts, type=pa.string())
+        except UnicodeEncodeError as error:
+            at = next(at for at, one in enumerate(texts) if one is not None and not _is_unicode(one))
+            raise self.failed(
+                f"its reason has half a character (a lone surrogate): {_describe(error)}", self.slice(at).rows()[0]
+            ) from error
 
     def _reason(self, at: int, reason: Any) -> str | None:
         try:
             return None if reason is None else payload.to_json(self._named(payload.as_payload(reason)), apart=self.apart)
         except PayloadError as error:
             raise self.failed(str(error), self.slice(at).rows()[0]) from error
+        except (TypeError, ValueError, RecursionError) as error:
+            what = f"its reason {_SHORT.repr(reason)} ({type(reason).__name__}) cannot be written: {_describe(error)}"
+            raise self.failed(what, self.slice(at).rows()[0]) from error
 
     def _named(self, reason: payload.Payload) -> payload.Payload:
         """A reason whose sources, where it is traced to any, are told which arguments they are.
@@ -199,6 +241,21 @@ class Batch:
 def _python_column(array: pa.Array) -> list[Any]:
     values: list[Any] = array.to_pylist(maps_as_pydicts="strict")
     return [to_variants(value, array.type) for value in values] if has_variant(array.type) else values
+
+
+def _one_by_one(reasons: Any) -> list[Any]:
+    """Reasons of rows. Of a Series what is missing is none, as it is NULL among values: what else is in it decides how that is written."""
+    if not hasattr(reasons, "isna"):
+        return list(reasons)
+    return [None if missing else each for each, missing in zip(reasons, reasons.isna(), strict=True)]
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _plain_pairs(names: Sequence[str], row: tuple[Any, ...]) -> list[tuple[str, Any]]:

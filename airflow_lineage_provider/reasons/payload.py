@@ -90,6 +90,9 @@ class Span:
     label: str | None = None
 
     def __post_init__(self) -> None:
+        for name in ("start", "end"):
+            object.__setattr__(self, name, _place(getattr(self, name), f"a text span's {name}"))
+        object.__setattr__(self, "label", None if self.label is None else str(self.label))
         if not 0 <= self.start <= self.end:
             raise PayloadError(f"a text span runs from {self.start} to {self.end}; it needs 0 <= start <= end (characters)")
         object.__setattr__(self, "weight", _number(self.weight, "a span's weight"))
@@ -144,6 +147,7 @@ class Box:
             object.__setattr__(self, name, _number(getattr(self, name), f"a box's {name}"))
         if self.width < 0 or self.height < 0:
             raise PayloadError(f"a box has width {self.width} and height {self.height}; neither may be negative")
+        object.__setattr__(self, "label", None if self.label is None else str(self.label))
         object.__setattr__(self, "score", None if self.score is None else _number(self.score, "a box's score"))
 
 
@@ -172,6 +176,7 @@ class Mask:
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", tuple(int(each) for each in self.shape))
         object.__setattr__(self, "runs", tuple((int(start), int(length)) for start, length in self.runs))
+        object.__setattr__(self, "label", None if self.label is None else str(self.label))
         end, size = 0, math.prod(self.shape)
         for start, length in self.runs:
             if start < end or length < 1 or start + length > size:
@@ -363,6 +368,13 @@ def _number(value: Any, what: str) -> float:
         return float(value)
     except (TypeError, ValueError) as error:
         raise PayloadError(f"{what} is {_short(value)}, not a number") from error
+
+
+def _place(value: Any, what: str) -> int:
+    number = _number(value, what)
+    if not number.is_integer():
+        raise PayloadError(f"{what} is {_short(value)}, not a whole number")
+    return int(value)
 
 
 def _short(value: Any) -> str:

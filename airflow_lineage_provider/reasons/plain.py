@@ -41,7 +41,7 @@ def _mapping(value: Mapping[Any, Any], what: str) -> dict[str, Any]:
     wrong = [key for key in value if not isinstance(key, str)]
     if wrong:
         raise PayloadError(f"{what} has the key {wrong[0]!r} of type {type(wrong[0]).__name__}; JSON keys are strings")
-    return {str(key): plain(each, what) for key, each in value.items()}
+    return {str(key.value if isinstance(key, enum.Enum) else key): plain(each, what) for key, each in value.items()}
 
 
 def _scalar(value: Any, what: str) -> Any:
@@ -60,12 +60,20 @@ def _scalar(value: Any, what: str) -> Any:
     if isinstance(value, dt.timedelta):
         return value.total_seconds()
     if hasattr(value, "tolist"):  # numpy scalars and arrays, pandas Series, without importing either
-        return plain(value.tolist(), what)
+        listed = _in_microseconds(value).tolist()
+        return float(listed) if type(listed) is type(value) else plain(listed, what)  # Python has no longer float
     if type(value).__name__ == "NAType":  # pandas.NA
         return None
     raise PayloadError(
         f"{what} is of type {type(value).__name__}, which JSON cannot hold: use a payload, or a dict, list, set, str, number, bool or None"
     )
+
+
+def _in_microseconds(value: Any) -> Any:
+    """numpy's times in a unit that Python's have: of a finer one it lists bare numbers."""
+    kind = getattr(getattr(value, "dtype", None), "str", "")[1:]
+    finer = kind[:1] in ("M", "m") and kind.endswith(("[ns]", "[ps]", "[fs]", "[as]")) and type(value).__module__ == "numpy"
+    return value.astype(f"{kind[:2]}[us]") if finer else value
 
 
 def encode(value: Any) -> Any:

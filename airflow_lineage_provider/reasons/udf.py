@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from airflow_lineage_provider.errors import ReasonValueMismatch, UdfDeclarationError
+from airflow_lineage_provider.errors import ReasonValueMismatch, UdfDeclarationError, UdfFailed
 from airflow_lineage_provider.reasons import registry
 from airflow_lineage_provider.reasons.batch import Array, Batch, as_batch
 from airflow_lineage_provider.reasons.code import own_code, surroundings_digest
@@ -195,6 +195,15 @@ class ReasonedUdf:
         if self.main_with_reason is None:
             return batch.values(self.main), pa.nulls(len(batch), pa.string())
         return batch.explained(self.main_with_reason)
+
+    def explain_each(self, arrays: Sequence[Array], *, apart: bool = False) -> tuple[pa.Array, pa.Array, dict[int, UdfFailed]]:
+        """As `explain_batch`, row by row where it fails: value and reason of a row that fails are null, and why it fails is told by its
+        place.
+        """
+        batch = self._batch(arrays, apart=apart)
+        if self.main_with_reason is None:
+            return batch.values(self.main), pa.nulls(len(batch), pa.string()), {}
+        return batch.explained_each(self.main_with_reason)
 
     def check_values(self, arrays: Sequence[Array], values: pa.Array) -> None:
         """Does normal mode give these values, which reasoning mode gave? (Not asked of a non-deterministic UDF.)

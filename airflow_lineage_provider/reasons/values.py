@@ -21,8 +21,12 @@ def same_values(left: pa.Array, right: pa.Array) -> list[bool]:
     10⁵ for single precision), because vectorised arithmetic rounds by the batch's shape."""
     if left.equals(right):
         return [True] * len(left)
-    tolerance = 1e-5 if pa.types.is_float32(left.type) else 1e-9
-    return [_same(one, other, tolerance) for one, other in zip(left.to_pylist(), right.to_pylist(), strict=True)]
+    return [same_value(one, other, left.type) for one, other in zip(left.to_pylist(), right.to_pylist(), strict=True)]
+
+
+def same_value(one: Any, other: Any, kind: pa.DataType) -> bool:
+    """The same of two Python values of a type."""
+    return _same(one, other, 1e-5 if pa.types.is_float32(kind) else 1e-9)
 
 
 def _same(one: Any, other: Any, tolerance: float) -> bool:

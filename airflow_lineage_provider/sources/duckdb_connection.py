@@ -45,8 +45,8 @@ _OPTIMIZERS = frozenset({"build_side_probe_side", "column_lifetime", "deliminato
 
 _Key = tuple[frozenset[str], bool]
 MOST_KEPT = 16
-"""Databases, of 5 to 6 MB each. A question that goes on through runs takes three of every run; where that is more than are kept, asking again
-makes every one anew: 15 to 20 ms of CPU each."""
+"""Databases, of 5 to 6 MB each. A question that goes on through runs takes three of every run; where that is more than are kept, asking
+again makes every one anew: 15 to 20 ms of CPU each."""
 MOST_OF_ONE_FILE = 8
 """Who reads more files one by one reads all of them by one database."""
 
