@@ -62,9 +62,9 @@ def find(description: UdfDescription) -> ReasonedUdf:
 def check_version(udf: ReasonedUdf, description: UdfDescription) -> None:
     """Is this the very UDF that made the decision?
 
-    :raises UdfVersionMismatch: its code, model, background, seed or libraries are not those of the description.
+    :raises UdfVersionMismatch: its code, model, background, seed or libraries are not those of the description, as they are now.
     """
-    if udf.version == description.version:
+    if udf.current_version() == description.version:
         return
     changed = _differences(udf.describe(), description)
     raise UdfVersionMismatch(
@@ -72,6 +72,19 @@ def check_version(udf: ReasonedUdf, description: UdfDescription) -> None:
         f"{f' (changed: {changed})' if changed else ' (its code, model or constants changed)'}; explaining it now would explain a decision "
         "that was never made. Load the code and model of that time, or run the pipeline again."
     )
+
+
+def check_pickled(udf: ReasonedUdf) -> None:
+    """Is this still the UDF that was pickled last, which Spark calls?
+
+    :raises UdfVersionMismatch: its model, background or constants are others now.
+    """
+    pickled = udf.pickled_version
+    if pickled is not None and udf.current_version() != pickled:
+        raise UdfVersionMismatch(
+            f"UDF {udf.name!r} has changed since it was registered (its model, constants or helper functions): Spark calls what it was "
+            "then, and its reasons would be those of what it is now. Register it again"
+        )
 
 
 def _imported(name: str, module: str) -> ModuleType:

@@ -53,6 +53,11 @@ class ReasonedUdf:
     :raises UdfDeclarationError: a wrong name, type or signature, or a model whose version cannot be taken.
     """
 
+    # Of what earlier releases pickled, which did not say it.
+    pickled_version: str | None = None
+    _is_restored = True
+    _decides_with: Mapping[str, Any] = {}
+
     def __init__(
         self,
         main: Callable[..., Any],
@@ -90,11 +95,12 @@ class ReasonedUdf:
         self.names = declared(features, outcome, self.parameters, self.name)
         self.libraries = installed_versions(libraries)
         self.model_path = str(model.absolute()) if isinstance(model, Path) else None
-        self.model_hash = None if model is None else digest(model, f"the model of UDF {self.name!r}")
-        self.background_hash = None if background is None else digest(background, f"the background data of UDF {self.name!r}")
+        self._decides_with = {"model": model, "background data": background}
+        self.model_hash, self.background_hash = self._hashes()
         self._extra = version
         self._own_code = [own_code(main)]
         self._version: str | None = None
+        self._is_restored = False
         self._discretion = NO_DISCRETION
         self._spark: dict[Mode, tuple[Any, Any]] = {}
         if main_with_reason is not None:
@@ -105,9 +111,11 @@ class ReasonedUdf:
         return f"<reasoned UDF {self.name}({', '.join(self.parameters)}) -> {self.returns}{note}>"
 
     def __getstate__(self) -> dict[str, Any]:
-        # The version travels, so that an executor never takes it again from code without its source file.
+        # The version of what is pickled now travels, so that an executor never takes it again from code without its source file.
         # So does what the driver's settings keep back: an executor has settings of its own.
-        return {**self.__dict__, "_version": self.version, "_spark": {}, "_discretion": Discretion.of() | self._discretion}
+        self.pickled_version = self.current_version()
+        travels: dict[str, Any] = {"_version": self.pickled_version, "_is_restored": True, "_decides_with": {}, "_spark": {}}
+        return {**self.__dict__, **travels, "_discretion": Discretion.of() | self._discretion}
 
     # --- declaring -------------------------------------------------------------------------------------------------
 
@@ -132,8 +140,8 @@ class ReasonedUdf:
     def version(self) -> str:
         """A hex sha256 of code, model, background, seed and libraries; the same in every process.
 
-        The functions' own source, the model and the background are taken when declared; what the functions read from
-        around them (helpers further down in the module, say) when the version is first asked for.
+        The functions' own source is taken when declared; the model, the background and what the functions read from around them (helpers
+        further down in the module, say) when the version is first asked for, and by `current_version`.
         """
         if self._version is None:
             functions = [self.main] if self.main_with_reason is None else [self.main, self.main_with_reason]
@@ -146,6 +154,19 @@ class ReasonedUdf:
             }
             self._version = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
         return self._version
+
+    def current_version(self) -> str:
+        """The version of what the UDF is now, which `version` is from here on: a model that was fitted again in place, or a constant that
+        was bound anew, makes another. (What came out of a pickle is what went into it.)
+        """
+        if not self._is_restored:
+            self.model_hash, self.background_hash = self._hashes()
+            self._version = None
+        return self.version
+
+    def _hashes(self) -> tuple[str | None, ...]:
+        with_what = self._decides_with.items()
+        return tuple(None if one is None else digest(one, f"the {what} of UDF {self.name!r}") for what, one in with_what)
 
     def describe(self, *, with_version: bool = True) -> dict[str, Any]:
         """What a stored run keeps of the UDF, JSON-able; `registry.find` and `registry.check_version` take it."""

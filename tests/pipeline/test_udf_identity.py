@@ -9,7 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from airflow_lineage_provider import Lineage, reasoned_udf
+from airflow_lineage_provider import Lineage, Run, reasoned_udf
+from airflow_lineage_provider.reasons import payload
 from tests.pipeline.small_files import kind_of, view
 
 pytestmark = pytest.mark.spark
@@ -54,3 +55,33 @@ def test_running_leaves_the_users_udf_as_it_is(lineage: Lineage, spark: SparkSes
     run = lineage.run("SELECT kind_of(max(rid)) AS k FROM w")
     run.explain("k = 'odd'", verify=True)
     assert kind_of.spark_function("normal").deterministic
+
+
+def test_a_model_that_was_fitted_again_explains_nothing_of_before(lineage: Lineage, spark: SparkSession, tmp_path: Path) -> None:
+    view(spark, tmp_path, "w", [(1, "a"), (3, "b")], "rid int, g string")
+    model, text = {"limit": 2}, "SELECT beyond(rid) AS x, g FROM w"
+
+    @reasoned_udf("boolean", name="beyond", model=model)
+    def beyond(rid: int) -> bool:
+        return rid > model["limit"]
+
+    @beyond.with_reason
+    def _(rid: int) -> tuple[bool, dict[str, int]]:
+        return rid > model["limit"], dict(model)
+
+    def reason(run: Run, row: str) -> Any:
+        (found,) = run.explain(f"g = '{row}'", save=False).reasons["beyond"].rows.column("reason").to_pylist()
+        return payload.from_json(found).value
+
+    beyond.register(spark)
+    before = lineage.run(text)
+    assert reason(before, "a") == {"limit": 2}
+    model["limit"] = 2.5
+    # The run kept what decided in it, and Spark holds that, too, until it is registered again.
+    assert reason(before, "b") == {"limit": 2}
+    held = lineage.run(text)
+    assert reason(held, "b") == {"limit": 2}
+    beyond.register(spark)
+    after = lineage.run(text)
+    assert reason(after, "b") == {"limit": 2.5}
+    assert held.udfs[0].version == before.udfs[0].version != after.udfs[0].version

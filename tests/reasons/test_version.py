@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import importlib
 import linecache
+import pickle
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import cloudpickle
 import numpy as np
 import pandas as pd
 import pytest
 
-from airflow_lineage_provider.errors import UdfDeclarationError
-from airflow_lineage_provider.reasons import ReasonedUdf
+from airflow_lineage_provider.errors import UdfDeclarationError, UdfVersionMismatch
+from airflow_lineage_provider.reasons import ReasonedUdf, registry
 from airflow_lineage_provider.reasons.fingerprint import digest
 from tests.new_process import NewPython
 
@@ -218,3 +220,19 @@ def test_a_library_that_changes_how_others_types_are_pickled_does_not_change_a_d
     monkeypatch.setitem(copyreg.dispatch_table, slice, reduce_slice)
     monkeypatch.setitem(vars(pickle)["_Pickler"].dispatch, slice, save_slice)
     assert digest([slice(1, 2)], "a model") == before
+
+
+def test_what_it_is_now(module_of: Callable[[str], ModuleType]) -> None:
+    """A constant that was bound anew, and a model that was fitted again in place; what came out of a pickle stays what went into it."""
+    module, model = module_of(SOURCE), [1.0]
+    udf = ReasonedUdf(lambda x: x, "double", name="m", model=model)
+    for one, change in ((module.main, lambda: setattr(module, "LIMIT", 0.75)), (udf, lambda: model.append(2.0))):
+        before, restored = one.version, pickle.loads(cloudpickle.dumps(one))
+        registry.check_pickled(one)
+        change()
+        assert (one.version, restored.current_version()) == (before, before)
+        with pytest.raises(UdfVersionMismatch, match="Register it again"):
+            registry.check_pickled(one)
+        assert one.version != before
+        cloudpickle.dumps(one)
+        registry.check_pickled(one)

@@ -19,7 +19,7 @@ from airflow_lineage_provider.plan.operators import Source
 from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.sources import duckdb_rows
 from airflow_lineage_provider.sources import duckdb_source as of_duckdb
-from airflow_lineage_provider.sources.duckdb_connection import _kept, connected, name, text
+from airflow_lineage_provider.sources.duckdb_connection import MOST_KEPT, _kept, connected, name, text
 from airflow_lineage_provider.sources.duckdb_query import fetched
 from airflow_lineage_provider.sources.duckdb_source import duckdb_source
 from airflow_lineage_provider.sources.files import CannotReadHere
@@ -107,12 +107,12 @@ class TestWhatItMayTouch:
         assert asked(path, "SELECT x FROM t", x="bigint") == [(2,)]
 
     def test_few_databases_are_kept(self, tmp_path: Path) -> None:
-        paths = [written(tmp_path, pa.table({"x": [at]}), f"{at}.parquet") for at in range(12)]
+        paths = [written(tmp_path, pa.table({"x": [at]}), f"{at}.parquet") for at in range(MOST_KEPT + 4)]
         with connected([paths[0]]) as first:
             for at, path in enumerate(paths):
                 assert asked(path, "SELECT x FROM t", x="bigint") == [(at,)]
             assert first.sql("SELECT 1").fetchall() == [(1,)]
-        assert len(_kept.databases) <= 8
+        assert len(_kept.databases) == MOST_KEPT
 
     def test_nothing_at_home(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("HOME", str(tmp_path / "home"))

@@ -337,8 +337,10 @@ def compute_result(execution: Execution, frame: DataFrame) -> DataFrame:
 def reasoned_udf_of(captured: CapturedUdf) -> ReasonedUdf | None:
     """The reasoned UDF that Spark would call; None for any other UDF, whatever its name.
 
-    It is read from the function that Spark holds: another may have been declared under the same name since. A function with a
-    large model is out of reach there (Spark broadcasts it); then the declared UDF of that name and type is meant.
+    It is read from the function that Spark holds: another may have been declared under the same name since, or its model fitted again. A
+    function with a large model is out of reach there (Spark broadcasts it); then the declared UDF of that name and type is meant.
+
+    :raises UdfVersionMismatch: that one is another now than when it was pickled last, for Spark.
     """
     from pyspark.errors import PySparkRuntimeError
 
@@ -350,9 +352,11 @@ def reasoned_udf_of(captured: CapturedUdf) -> ReasonedUdf | None:
     try:
         command = captured.function.unpickled
     except PySparkRuntimeError:  # BROADCAST_VARIABLE_NOT_LOADED
+        if declared is not None:
+            registry.check_pickled(declared)
         return declared
     held = _reasoned(command[0])
-    return declared if held is not None and declared is not None and declared.version == held.version else held
+    return declared if held is not None and declared is not None and declared.current_version() == held.version else held
 
 
 def _reasoned(function: Callable[..., Any]) -> ReasonedUdf | None:
