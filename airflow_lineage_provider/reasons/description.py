@@ -29,6 +29,7 @@ class UdfDescription:
 
     :ivar function: the number of its function operator in the run's plan.
     :ivar version: of code, model and data; empty for what is no reasoned UDF, of which nothing else is known either.
+    :ivar scheme: how the version was taken (`code.taken_as`).
     :ivar deterministic, seed: any JSON, as its author declared them.
     :ivar libraries: the versions of those that matter, as far as they tell one.
     :ivar features, outcome: what its author calls things (`features.Names`).
@@ -39,6 +40,7 @@ class UdfDescription:
     function: int | None = None
     name: str
     version: str = ""
+    scheme: int = 1
     module: str = ""
     qualname: str = ""
     returns: str | None = None

@@ -64,11 +64,11 @@ def check_version(udf: ReasonedUdf, description: UdfDescription) -> None:
 
     :raises UdfVersionMismatch: its code, model, background, seed or libraries are not those of the description, as they are now.
     """
-    if udf.current_version() == description.version:
+    if (now := udf.current_version(description.scheme)) == description.version:
         return
     changed = _differences(udf.describe(), description)
     raise UdfVersionMismatch(
-        f"UDF {udf.name!r} has version {udf.version}, the decision was made by version {description.version}"
+        f"UDF {udf.name!r} has version {now}, the decision was made by version {description.version}"
         f"{f' (changed: {changed})' if changed else ' (its code, model or constants changed)'}; explaining it now would explain a decision "
         "that was never made. Load the code and model of that time, or run the pipeline again."
     )

@@ -14,7 +14,7 @@ import pyarrow as pa
 from airflow_lineage_provider.errors import ReasonValueMismatch, UdfDeclarationError, UdfFailed
 from airflow_lineage_provider.reasons import registry
 from airflow_lineage_provider.reasons.batch import Array, Batch, as_batch
-from airflow_lineage_provider.reasons.code import own_code, surroundings_digest
+from airflow_lineage_provider.reasons.code import BEFORE, SCHEME, own_code, surroundings_digest, taken_as
 from airflow_lineage_provider.reasons.ddl import arrow_type
 from airflow_lineage_provider.reasons.declaration import installed_versions, parameter_names, same_parameters
 from airflow_lineage_provider.reasons.discretion import NO_DISCRETION, Discretion
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 _LONGEST_NAME = 200
 
-_NO_PART_OF_THE_VERSION = frozenset({"module", "qualname", "model", "features", "outcome"})
-"""Where the UDF is found, and what people call things: of a description, what changes no decision and no reason."""
+_NO_PART_OF_THE_VERSION = frozenset({"module", "qualname", "model", "features", "outcome", "scheme"})
+"""Where the UDF is found, what people call things, how versions are taken: of a description, what changes no decision and no reason."""
 
 
 class ReasonedUdf:
@@ -55,6 +55,7 @@ class ReasonedUdf:
 
     # Of what earlier releases pickled, which did not say it.
     pickled_version: str | None = None
+    scheme = BEFORE
     _is_restored = True
     _decides_with: Mapping[str, Any] = {}
 
@@ -100,6 +101,7 @@ class ReasonedUdf:
         self._extra = version
         self._own_code = [own_code(main)]
         self._version: str | None = None
+        self.scheme = SCHEME
         self._is_restored = False
         self._discretion = NO_DISCRETION
         self._spark: dict[Mode, tuple[Any, Any]] = {}
@@ -144,25 +146,34 @@ class ReasonedUdf:
         further down in the module, say) when the version is first asked for, and by `current_version`.
         """
         if self._version is None:
-            functions = [self.main] if self.main_with_reason is None else [self.main, self.main_with_reason]
+            self._version = self._taken_as(self.scheme)
+        return self._version
+
+    def current_version(self, scheme: int | None = None) -> str:
+        """The version of what the UDF is now, which `version` is from here on: a model that was fitted again in place, or a constant that
+        was bound anew, makes another. (What came out of a pickle is what went into it.)
+
+        :param scheme: how it is taken (`code.taken_as`), which an earlier release may have done otherwise; as the UDF's own by default.
+        """
+        if not self._is_restored:
+            self.model_hash, self.background_hash = self._hashes()
+            self._version = None
+            if scheme is not None and scheme != self.scheme:
+                return self._taken_as(scheme)
+        return self.version
+
+    def _taken_as(self, scheme: int) -> str:
+        functions = [self.main] if self.main_with_reason is None else [self.main, self.main_with_reason]
+        said = {key: value for key, value in self.describe(with_version=False).items() if key not in _NO_PART_OF_THE_VERSION}
+        with taken_as(scheme):
             parts = {
-                **{key: value for key, value in self.describe(with_version=False).items() if key not in _NO_PART_OF_THE_VERSION},
+                **said,
                 "code": self._own_code,
                 "around": [surroundings_digest(each) for each in functions],
                 "model_hash": self.model_hash,
                 "extra": self._extra,
             }
-            self._version = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-        return self._version
-
-    def current_version(self) -> str:
-        """The version of what the UDF is now, which `version` is from here on: a model that was fitted again in place, or a constant that
-        was bound anew, makes another. (What came out of a pickle is what went into it.)
-        """
-        if not self._is_restored:
-            self.model_hash, self.background_hash = self._hashes()
-            self._version = None
-        return self.version
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
     def _hashes(self) -> tuple[str | None, ...]:
         with_what = self._decides_with.items()
@@ -183,7 +194,7 @@ class ReasonedUdf:
             "model": self.model_path,
             "libraries": dict(self.libraries),
         }
-        found |= self.names.describe()
+        found |= self.names.describe() | ({} if self.scheme == BEFORE else {"scheme": self.scheme})
         return {**found, "version": self.version} if with_version else found
 
     # --- calling ---------------------------------------------------------------------------------------------------

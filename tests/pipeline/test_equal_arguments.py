@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,7 +50,7 @@ DRAWS = [2, 1, 0]
 
 def reasons_by_value(found: Explanation, udf: str) -> dict[int, object]:
     rows = found.reasons[udf].rows.to_pylist()
-    return {row["value"]: payload.from_json(row["reason"]).value if row["reason"] else None for row in rows}
+    return {row["value"]: json.loads(row["reason"])["value"] if row["reason"] else None for row in rows}
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,6 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from airflow_lineage_provider import Lineage, Run, reasoned_udf
-from airflow_lineage_provider.reasons import payload
 from tests.pipeline.small_files import kind_of, view
 
 pytestmark = pytest.mark.spark
@@ -59,19 +59,19 @@ def test_running_leaves_the_users_udf_as_it_is(lineage: Lineage, spark: SparkSes
 
 def test_a_model_that_was_fitted_again_explains_nothing_of_before(lineage: Lineage, spark: SparkSession, tmp_path: Path) -> None:
     view(spark, tmp_path, "w", [(1, "a"), (3, "b")], "rid int, g string")
-    model, text = {"limit": 2}, "SELECT beyond(rid) AS x, g FROM w"
+    model, text = {"limit": 2.0}, "SELECT beyond(rid) AS x, g FROM w"
 
     @reasoned_udf("boolean", name="beyond", model=model)
     def beyond(rid: int) -> bool:
         return rid > model["limit"]
 
     @beyond.with_reason
-    def _(rid: int) -> tuple[bool, dict[str, int]]:
+    def _(rid: int) -> tuple[bool, dict[str, float]]:
         return rid > model["limit"], dict(model)
 
     def reason(run: Run, row: str) -> Any:
         (found,) = run.explain(f"g = '{row}'", save=False).reasons["beyond"].rows.column("reason").to_pylist()
-        return payload.from_json(found).value
+        return json.loads(found)["value"]
 
     beyond.register(spark)
     before = lineage.run(text)

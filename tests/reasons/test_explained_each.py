@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,7 +36,7 @@ def test_a_row_that_fails_takes_nothing_from_the_others(vectorized: Vectorized) 
 
     values, reasons, failures = udf(reason, vectorized).explain_each(three(1, 2, 3))
     assert values.to_pylist() == [2.0, None, 6.0]
-    assert [payload.from_json(one).value if one else one for one in reasons.to_pylist()] == [1.0, None, 3.0]
+    assert [json.loads(one)["value"] if one else one for one in reasons.to_pylist()] == [1.0, None, 3.0]
     assert [*failures] == [1]
     assert "a=2.0: ZeroDivisionError: two" in str(failures[1])
 
@@ -64,12 +66,15 @@ def test_what_is_missing_in_a_series_is_no_reason() -> None:
         assert reasons[0].as_py() is None
 
 
+INT: Any = np.int64
+
+
 @pytest.mark.parametrize(
     ("reason", "written"),
     [
-        (payload.TextSpans([(np.int64(0), np.int64(1), 0.5, np.int64(7))]), '"end":1,"label":"7","start":0'),
-        (payload.Boxes((payload.Box(0, 0, 1, 1, label=np.int64(3)),)), '"label":"3"'),
-        (payload.Mask((2,), ((0, 1),), label=np.int64(3)), '"label":"3"'),
+        (payload.TextSpans((payload.Span(INT(0), INT(1), 0.5, INT(7)),)), '"end":1,"label":"7","start":0'),
+        (payload.Boxes((payload.Box(0, 0, 1, 1, label=INT(3)),)), '"label":"3"'),
+        (payload.Mask((2,), ((0, 1),), label=INT(3)), '"label":"3"'),
         (np.longdouble(1.5), '"value":1.5'),
         ({"at": np.datetime64(1, "ns"), "for": np.array([1_500_000_000], "m8[ns]")}, '"at":"1970-01-01T00:00:00","for":[1.5]'),
     ],
@@ -82,7 +87,9 @@ def test_what_cannot_be_written_is_a_failure_of_its_row() -> None:
     endless: list[Any] = []
     endless.append(endless)
     for wrong in ("\ud800", endless):
+        given = partial(lambda wrong, a: wrong if a == 2 else a, wrong)
         with pytest.raises(UdfFailed, match=r"UDF 'doubled' failed on a=2\.0"):
-            udf(lambda a, wrong=wrong: wrong if a == 2 else a).explain_batch(three(1, 2))
+            udf(given).explain_batch(three(1, 2))
+    half: Any = 0.5
     with pytest.raises(PayloadError, match="not a whole number"):
-        payload.Span(0.5, 1, 1.0)
+        payload.Span(half, 1, 1.0)

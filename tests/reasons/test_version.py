@@ -18,6 +18,7 @@ import pytest
 
 from airflow_lineage_provider.errors import UdfDeclarationError, UdfVersionMismatch
 from airflow_lineage_provider.reasons import ReasonedUdf, registry
+from airflow_lineage_provider.reasons.code import is_as_loaded, own_code
 from airflow_lineage_provider.reasons.fingerprint import digest
 from tests.new_process import NewPython
 
@@ -226,7 +227,10 @@ def test_what_it_is_now(module_of: Callable[[str], ModuleType]) -> None:
     """A constant that was bound anew, and a model that was fitted again in place; what came out of a pickle stays what went into it."""
     module, model = module_of(SOURCE), [1.0]
     udf = ReasonedUdf(lambda x: x, "double", name="m", model=model)
-    for one, change in ((module.main, lambda: setattr(module, "LIMIT", 0.75)), (udf, lambda: model.append(2.0))):
+    changes: list[tuple[ReasonedUdf, Callable[[], None]]] = [
+        (module.main, lambda: setattr(module, "LIMIT", 0.75)), (udf, lambda: model.append(2.0)),
+    ]  # fmt: skip
+    for one, change in changes:
         before, restored = one.version, pickle.loads(cloudpickle.dumps(one))
         registry.check_pickled(one)
         change()
@@ -236,3 +240,57 @@ def test_what_it_is_now(module_of: Callable[[str], ModuleType]) -> None:
         assert one.version != before
         cloudpickle.dumps(one)
         registry.check_pickled(one)
+
+
+def test_a_file_that_was_edited_since_is_not_the_source_of_what_was_loaded(module_of: Callable[[str], ModuleType], tmp_path: Path) -> None:
+    """A notebook, or a worker during a deployment: the old code must not have the version of the new."""
+    loaded = {limit: module_of(SOURCE.replace("y + 1", f"y + {limit}")) for limit in (1, 2)}
+    (tmp_path / "scored.py").write_text(SOURCE.replace("y + 1", "y + 2"))
+    old, new = (loaded[limit].main.version for limit in (1, 2))
+    assert old != new
+    sys.modules["scored"] = loaded[2]
+    assert new == module_of(SOURCE.replace("y + 1", "y + 2")).main.version
+    # Two texts of which neither is that of the code: lines were put in before it.
+    again = module_of(SOURCE)
+    (tmp_path / "scored.py").write_text(SOURCE.replace("LIMIT = 0.5", "LIMIT = 0.5\n\ndef other(x):\n    return x\n"))
+    assert again.main.version != new
+
+
+@pytest.mark.parametrize("kind", ["closure", "method", "decorated", "lambda in a call"])
+def test_source_stands_for_what_it_is_of(kind: str, module_of: Callable[[str], ModuleType]) -> None:
+    """Also where a function compiled alone would have other bytecode: its version is then the same under every Python."""
+    module = module_of(
+        """
+from __future__ import annotations
+import functools
+
+def counted(function):
+    @functools.wraps(function)
+    def call(*given):
+        return function(*given)
+    return call
+
+class Scored:
+    __limit = 3
+
+    def method(self, x: int) -> int:
+        return x + self.__limit + len(super().__repr__())
+
+    @property
+    def whole(self) -> int:
+        return self.__limit
+
+def make(most):
+    def closure(x):
+        return [x + most for x in range(x)]
+    return closure
+
+@counted
+@counted
+def decorated(x):
+    return sorted(x, key=lambda one: -one)
+"""
+    )
+    of = {"closure": module.make(3), "method": module.Scored, "decorated": module.decorated, "lambda in a call": module.decorated}
+    assert is_as_loaded(of[kind])
+    assert "def " in own_code(of[kind])
