@@ -146,3 +146,10 @@ def waits(innermost: str, above: list[str]) -> bool:
     """
     reads = innermost.endswith(_PIPE) and above[:1] != [] and above[0].startswith(_READERS)
     return innermost.endswith(_WAITS) or above[:1] == [_NEXT_CALL] or reads
+
+
+def physical_plans(spark: SparkSession) -> list[str]:
+    """The physical plans of what a session executed, the newest last, as its web pages tell them."""
+    spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
+    executions: Any = spark._jsparkSession.sharedState().statusStore().executionsList()
+    return [str(executions.apply(at).physicalPlanDescription()) for at in range(executions.size())]

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import psutil
 
@@ -17,6 +16,7 @@ from tests.bench.comparison import AnswersDiffer, Arm, Comparison, compared
 from tests.bench.elsewhere import Work, elsewhere
 from tests.bench.ground import Ground
 from tests.bench.ground import ground as ground_of
+from tests.bench.jvm import physical_plans
 from tests.bench.told import calls_told
 from tests.in_turn import STRATEGIES
 
@@ -81,10 +81,9 @@ def _workers() -> list[psutil.Process]:
 def _workers_told(ground: Ground) -> str:
     """The workers, and the operators of Spark's plans that have rows go through Python."""
     processes = [f"  {' '.join(one.cmdline()[1:])}" for one in _workers()]
-    ground.spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
-    executions: Any = ground.spark._jsparkSession.sharedState().statusStore().executionsList()
-    plans = [str(executions.apply(at).physicalPlanDescription()) for at in range(executions.size())]
-    lines = [line.strip() for plan in plans for line in plan.partition("\n\n")[0].splitlines() if _IN_PYTHON.search(line)]
+    lines = [
+        line.strip() for plan in physical_plans(ground.spark) for line in plan.partition("\n\n")[0].splitlines() if _IN_PYTHON.search(line)
+    ]
     return "\n".join([f"{len(processes)} processes", *processes, f"{len(lines)} operators in Python", *(f"  {one}" for one in lines)])
 
 
