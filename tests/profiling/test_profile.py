@@ -80,6 +80,26 @@ def test_a_csv_file_has_texts(tmp_path: Path) -> None:
         lineage().profile(str(path), ["zip -> city"])
 
 
+def test_values_are_not_cast_to_the_type_of_another_file(tmp_path: Path) -> None:
+    day = 19_000 * 86_400_000_000
+    unlike = [
+        (pa.array([19_000, 19_000], pa.date32()), pa.array([day, day + 1], pa.timestamp("us"))),
+        (pa.array([True, True]), pa.array([1, 5])),
+    ]
+    for columns in unlike:
+        for name, column in zip("ab", columns, strict=True):
+            parquet.write_table(pa.table({"x": ["p", "p"], "y": column}), tmp_path / f"{name}.parquet")
+        with pytest.raises(InvalidOption, match=r"y is .* in .*a.parquet and .* in .*b.parquet"):
+            lineage().profile(tmp_path, ["x -> y"])
+    alike = [(pa.nulls(2), pa.array([7, 2**40])), (pa.array([7, 2], pa.int8()), pa.array([7, 2**40])), (pa.array([1, 7]), pa.nulls(2))]
+    for columns in alike:
+        for name, column in zip("ab", columns, strict=True):
+            parquet.write_table(pa.table({"x": pa.array(["p", "q"]).dictionary_encode(), "y": column}), tmp_path / f"{name}.parquet")
+        assert lineage().profile(tmp_path, ["y -> x"], nulls="value").rows.column("y").to_pylist() == [
+            y for one in columns for y in one.to_pylist()
+        ]
+
+
 def test_files_and_frames_give_the_same(tmp_path: Path) -> None:
     parquet.write_table(ROWS, tmp_path / "a.parquet")
     expected = profile().to_dict()["dependencies"]
