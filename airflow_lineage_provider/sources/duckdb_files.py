@@ -50,7 +50,7 @@ def file_problem(file: pq.ParquetFile, path: Path) -> str:
         return "its path is no text"
     if not _PATTERNS.isdisjoint(str(path)) or "\0" in str(path):
         return "its path would be a pattern"
-    names = [name.casefold() for name in file.schema_arrow.names]
+    names = [name.lower() for name in file.schema_arrow.names]
     if len(set(names)) < len(names):
         return "names of its columns differ in case alone"
     taken = sorted(_OWN_COLUMNS.intersection(names))

@@ -172,7 +172,7 @@ class ShownRows:
             raise InvalidOption(f"{shown(expression)}: {problem}") from problem
         self.rows.check()
         found, seen, kind = EncodedValues(self.most_values, self.most_bytes), 0, None
-        with closing(self._pieces([one for one in self.askable if one.casefold() in named])) as pieces:
+        with closing(self._pieces([one for one in self.askable if one.lower() in named])) as pieces:
             for piece in pieces:
                 values = _values(expression, len(piece), self.askable, views={}, tables={"rows": piece}, paths=(), seconds=_left(self.ends))
                 found.add(values)

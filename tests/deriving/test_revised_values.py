@@ -15,8 +15,8 @@ from airflow_lineage_provider.errors import InvalidTarget
 from airflow_lineage_provider.plan.expressions import Attribute
 
 TYPES = {
-    "n": "int", "ts": "timestamp", "ntz": "timestamp_ntz", "d": "date", "f": "float", "x": "double", "money": "decimal(5,1)", "flag": "boolean",
-    "s": "struct<a:int>", "many": "array<int>",
+    "n": "int", "ts": "timestamp", "ntz": "timestamp_ntz", "d": "date", "f": "float", "x": "double", "money": "decimal(5,1)",
+    "flag": "boolean", "s": "struct<a:int>", "many": "array<int>",
 }  # fmt: skip
 COLUMNS = [(name, Attribute(name=name, id=at, type=kind)) for at, (name, kind) in enumerate(TYPES.items())]
 BY_NAME = dict(COLUMNS)
