@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.capture.looking_up import LookedUpLineage
 from airflow_lineage_provider.errors import InvalidOption
+from airflow_lineage_provider.plan.names import folded_name
 from airflow_lineage_provider.sources.duckdb_query import selected
 from airflow_lineage_provider.sources.row_expressions import always_the_same
-from airflow_lineage_provider.sql.conditions import implies, is_of_each_row, meaning, parts, with_columns
+from airflow_lineage_provider.sql.conditions import column_of, implies, is_of_each_row, meaning, parts, with_columns
 
 if TYPE_CHECKING:
     import numpy as np
@@ -96,10 +97,11 @@ def is_of_rows_alone(condition: str) -> bool:
 def _names(expressions: Sequence[str], condition: str) -> list[str]:
     """What the values of classes are called: as the column is where the expression is one, else as nothing in the condition is."""
     named: list[str] = []
+    columns = {column_of(one) for one in expressions}
     for at, one in enumerate(expressions):
-        tokens = meaning(one)
-        own = tokens[0][1].strip('"') if len(tokens) == 1 else f"value_{at}"
-        while own in named or (len(tokens) > 1 and own in condition.casefold()):
+        column = column_of(one)
+        own = column or f"value_{at}"
+        while own in named or own in columns - {column} or (own != column and own in folded_name(condition)):
             own += "_"
         named.append(own)
     return named
