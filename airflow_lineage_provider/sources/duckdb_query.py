@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Collection, Generator, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.errors import InvalidOption, QueryTooSlow
 from airflow_lineage_provider.extras import require
+from airflow_lineage_provider.plan.names import folded_name
 from airflow_lineage_provider.shown import first_line, shown
 from airflow_lineage_provider.sources.duckdb_connection import connected, name
 from airflow_lineage_provider.sources.files import CannotReadHere
@@ -35,6 +37,8 @@ def fetched(
 ) -> pa.Table:
     """The rows of a query over ``views`` (SQL by name, over the files at ``paths``) and ``tables``, with values for its ``$name``.
 
+    Columns of a table whose names DuckDB does not tell apart are called by their places, too: ``a (column 3)``. None is called ``a`` then.
+
     ``may_skip``: the files' statistics are right about every condition that the query may have (`connected`). After so many ``seconds`` it
     is ended.
 
@@ -47,10 +51,13 @@ def fetched(
     with connected(paths, may_skip=may_skip) as connection, _ended_after(connection, seconds):
         import duckdb
 
+        alike: list[str] = []
         try:
             for table, rows in tables.items():
                 rows.validate(full=True)
-                connection.register(table, rows)
+                names, repeated = _told_apart(rows.column_names)
+                alike += repeated
+                connection.register(table, rows.rename_columns(names) if repeated else rows)
             for view, text in views.items():
                 connection.execute(f"CREATE TEMP VIEW {name(view)} AS {text}")
             return (connection.sql(query, params=dict(params)) if params else connection.sql(query)).to_arrow_table()
@@ -59,7 +66,20 @@ def fetched(
                 raise
             raise QueryTooSlow(f"a query was ended after {seconds:.3g} s: it may not take longer here") from problem
         except (duckdb.Error, pa.ArrowInvalid, UnicodeError) as problem:
-            raise CannotReadHere(f"DuckDB failed: {first_line(problem)}") from problem
+            also = f" (DuckDB does not tell the columns {', '.join(alike)} apart: none of them is called so here)" if alike else ""
+            raise CannotReadHere(f"DuckDB failed: {first_line(problem)}{also}") from problem
+
+
+def _told_apart(names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Names of columns that DuckDB tells apart, and those that it does not: it would call the second ``a`` of two columns ``A`` and ``a``
+    something else, and answer of the first where ``a`` is meant.
+
+    >>> _told_apart(["g", "A", "a"])
+    (['g', 'A (column 2)', 'a (column 3)'], ['A', 'a'])
+    """
+    many = Counter(map(folded_name, names))
+    repeated = [one for one in names if many[folded_name(one)] > 1]
+    return [f"{one} (column {at})" if many[folded_name(one)] > 1 else one for at, one in enumerate(names, 1)], repeated
 
 
 def streamed(query: str, *, paths: Collection[Path], rows: int, seconds: float) -> Generator[pa.RecordBatch, None, None]:
