@@ -37,7 +37,7 @@ def file_types(files: Iterable[tuple[str, pa.Schema]], *, nulls: bool = False) -
     unlike: dict[str, str] = {}
     for file, schema in files:
         for column in schema:
-            kind = _plain(column.type)
+            kind = plain_type(column.type)
             known = found.setdefault(column.name, kind)
             before, written = first.setdefault(column.name, (file, column.type))
             if kind == known:
@@ -65,13 +65,18 @@ def _both(one: pa.DataType, other: pa.DataType, *, nulls: bool) -> pa.DataType |
     return signed.get(max(whole.bit_width, 2 * natural.bit_width))
 
 
-def _plain(kind: pa.DataType) -> pa.DataType:
-    """The type without what is about how values are written."""
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """The type of the same values without what is about how they are written.
+
+    >>> import pyarrow as pa
+    >>> plain_type(pa.list_(pa.dictionary(pa.int8(), pa.large_string())))
+    ListType(list<element: string>)
+    """
     import pyarrow as pa
 
     types = pa.types
-    if types.is_dictionary(kind):
-        return _plain(kind.value_type)
+    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+        return plain_type(kind.value_type)
     if types.is_large_string(kind) or types.is_string_view(kind):
         return pa.string()
     if types.is_large_binary(kind) or types.is_binary_view(kind) or types.is_fixed_size_binary(kind):
@@ -81,9 +86,9 @@ def _plain(kind: pa.DataType) -> pa.DataType:
     if types.is_timestamp(kind):
         return pa.timestamp("ns" if kind.unit == "ns" else "us", "UTC" if kind.tz else None)
     if types.is_map(kind):
-        return pa.map_(_plain(kind.key_type), _plain(kind.item_type))
+        return pa.map_(plain_type(kind.key_type), plain_type(kind.item_type))
     if types.is_struct(kind):
-        return pa.struct([pa.field(one.name, _plain(one.type)) for one in kind])
+        return pa.struct([pa.field(one.name, plain_type(one.type)) for one in kind])
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
-        return pa.list_(pa.field("element", _plain(kind.value_type)))
+        return pa.list_(pa.field("element", plain_type(kind.value_type)))
     return kind

@@ -62,5 +62,6 @@ def test_missing_values_of_frames_and_columns_that_are_given_twice() -> None:
 
 
 def test_none_are_removed_in_every_form() -> None:
-    for none in ([], (), pa.table({"n": pa.array([], pa.int32())}), pd.DataFrame({"n": []})):
+    nothing: list[Any] = [[], (), pa.table({"n": pa.array([], pa.int32())}), pd.DataFrame({"n": []})]
+    for none in nothing:
         assert (values(none), revised_text(none)) == ([], "removed")
