@@ -17,6 +17,7 @@ from airflow_lineage_provider.sql.conditions import implies, meaning, parts
 from airflow_lineage_provider.sql.measures import Measure, kept_parts, measure_of, measures_of
 from airflow_lineage_provider.tracing.python_guarantees import opaque
 from airflow_lineage_provider.tracing.trace import INDEX
+from airflow_lineage_provider.tracing.value_codes import has_two_zeros
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -91,11 +92,13 @@ class AskedCube:
 
     def _as_kept(self, cells: pa.Table, cube: RecordedCube, rows: int) -> pa.Table | None:
         """The cells of one row of the result, which are what is asked for, in their order: by the cube's own expressions, measures that are
-        kept. None: something is to be computed of them."""
+        kept. None: something is to be computed of them, zeros of two signs to be one group among it."""
         import pyarrow.compute as pc
 
         by = [meaning(named_expression(text)[0]) for text in self.by]
         if rows != 1 or not by or by != [meaning(one) for one in cube.by]:
+            return None
+        if any(has_two_zeros(cells.schema.field(f"by_{at}").type) for at in range(len(by))):
             return None
         places = {one.meaning: at for at, one in enumerate(kept_parts(measures_of(cube.measures)))}
         measures = [measure_of(named_expression(text)[0]) for text in self.measures]
