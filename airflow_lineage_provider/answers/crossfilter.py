@@ -115,7 +115,9 @@ class Crossfilter:
 
         if isinstance(data, LineageRows):
             names = ["", data.table] if data.table == "result" else [data.table]
-            return cls(f"{data.table} of {data.run.pipeline}", TableRows(data.rows), views, tables=names, schemas=[data.rows.schema])
+            return cls(
+                f"{data.table} of {data.run.pipeline}", TableRows(data.rows, data.run.zone), views, tables=names, schemas=[data.rows.schema]
+            )
         if isinstance(data, pa.Table):
             return cls("table", TableRows(data), views, schemas=[data.schema])
         if isinstance(data, ParquetRows):

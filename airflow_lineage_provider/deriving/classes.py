@@ -45,8 +45,11 @@ class DividedRows:
         wanted = self.tables[leaf]
         self.made.run.progress(f"reading what rows of {self._name(leaf)} are captured by")
         expressions = _expressions(wanted)
+        zone = self.made.recorded.zone
         parts = [rids[at : at + _ROWS_AT_ONCE] for at in range(0, max(len(rids), 1), _ROWS_AT_ONCE)]
-        found = pa.concat_tables([row_values(expressions, self._rows(leaf, space, part)) for part in parts]).rename_columns(expressions)
+        found = pa.concat_tables([row_values(expressions, self._rows(leaf, space, part), zone) for part in parts]).rename_columns(
+            expressions
+        )
         self._rids[leaf], self._values[leaf] = rids, found
         kept = found.column(wanted.where) if wanted.where else None
         by = list(wanted.granularity or wanted.partition_by)

@@ -33,20 +33,20 @@ class Narrowing:
     condition: str = ""
     params: Mapping[str, Any] = field(default_factory=dict)
 
-    def of(self, captured: LookedUpLineage) -> LookedUpLineage:
-        """Captured lineage that is asked for such rows alone."""
+    def of(self, captured: LookedUpLineage, zone: str) -> LookedUpLineage:
+        """Captured lineage that is asked for such rows alone; the condition is one in this time zone."""
         # What hangs on a row's place, or on other rows, hangs on all of them being there.
         if self.condition and not is_of_rows_alone(self.condition):
             return captured
         rows = [one for one in captured.index.classes if one.granularity is None]
-        within = {one.leaf: self._classes(captured, one) for one in rows if self._are_in(one)}
+        within = {one.leaf: self._classes(captured, one, zone) for one in rows if self._are_in(one)}
         return captured.asked_for(within)
 
     def _are_in(self, classes: RecordedClasses) -> bool:
         """Whether all rows that meet the condition were captured."""
         return not classes.where or bool(self.condition and implies(self.condition, classes.where))
 
-    def _classes(self, captured: LookedUpLineage, classes: RecordedClasses) -> Numbers | None:
+    def _classes(self, captured: LookedUpLineage, classes: RecordedClasses, zone: str) -> Numbers | None:
         """The classes that have rows which may meet the condition; None: all may."""
         import numpy as np
 
@@ -56,13 +56,16 @@ class Narrowing:
         there = np.ones(values.num_rows, bool)
         for part in parts(self.condition):
             # A part that is about other columns, too, may hold for rows of every class.
-            held = holds(part, classes.partition_by, values, self.params)
+            held = holds(part, classes.partition_by, values, self.params, zone)
             there &= True if held is None else held
         return None if there.all() else np.flatnonzero(there)
 
 
-def holds(condition: str, expressions: Sequence[str], values: pa.Table, params: Mapping[str, Any]) -> npt.NDArray[np.bool_] | None:
-    """For which rows of the values of expressions, column by column, a condition holds; None: it is not about these values alone.
+def holds(
+    condition: str, expressions: Sequence[str], values: pa.Table, params: Mapping[str, Any], zone: str
+) -> npt.NDArray[np.bool_] | None:
+    """For which rows of the values of expressions, column by column, a condition holds in a time ``zone``; None: it is not about
+    these values alone.
 
     :raises EnvironmentProblem: DuckDB is not installed.
     """
@@ -71,7 +74,7 @@ def holds(condition: str, expressions: Sequence[str], values: pa.Table, params: 
     (text,), names = over_values([condition], expressions)
     given = {name: value for name, value in params.items() if re.search(rf"[:$]{re.escape(name)}\b", text)}
     try:
-        found = selected(f"SELECT ({text}\n) IS TRUE FROM rows", {"rows": values.rename_columns(names)}, given)
+        found = selected(f"SELECT ({text}\n) IS TRUE FROM rows", {"rows": values.rename_columns(names)}, given, zone=zone)
     except InvalidOption:
         return None
     return found.column(0).to_numpy().astype(bool) if found.num_rows == values.num_rows else None

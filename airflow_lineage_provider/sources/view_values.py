@@ -33,12 +33,14 @@ _VECTOR, _PIECE_ROWS, _PIECE_BYTES = 2_048, 32_768, 2 * 2**20
 @dataclass(frozen=True)
 class ParquetRows:
     """The rows of files, one file after another. ``versions`` are their paths, sizes in bytes and times of change in nanoseconds;
-    ``counts`` how many rows each has; ``types`` what the files have of other types under one name."""
+    ``counts`` how many rows each has; ``types`` what the files have of other types under one name.
+    Expressions are computed in a time ``zone``; of none, in UTC."""
 
     versions: tuple[Version, ...]
     counts: tuple[int, ...]
     columns: tuple[str, ...]
     types: FileTypes
+    zone: str = ""
 
     @classmethod
     def at(cls, places: Sequence[str | Path]) -> ParquetRows:
@@ -87,7 +89,7 @@ class ParquetRows:
             named = named_columns([expression], self.columns) if isinstance(expression, str) else None
             self.check_types(self.columns if named is None else named)
         view = {"rows": f"SELECT * EXCLUDE (file_row_number) FROM {self.scanned}"}
-        found = _values(expression, self.count, self.columns, views=view, tables={}, paths=self.paths)
+        found = _values(expression, self.count, self.columns, views=view, tables={}, paths=self.paths, zone=self.zone)
         self.check()
         return found
 
@@ -174,7 +176,8 @@ class ShownRows:
         found, seen, kind = EncodedValues(self.most_values, self.most_bytes), 0, None
         with closing(self._pieces([one for one in self.askable if one.lower() in named])) as pieces:
             for piece in pieces:
-                values = _values(expression, len(piece), self.askable, views={}, tables={"rows": piece}, paths=(), seconds=_left(self.ends))
+                given: dict[str, Any] = {"seconds": _left(self.ends), "zone": self.rows.zone}
+                values = _values(expression, len(piece), self.askable, views={}, tables={"rows": piece}, paths=(), **given)
                 found.add(values)
                 seen, kind = seen + len(values), values.type
         self.rows.check()
@@ -212,9 +215,10 @@ class ShownRows:
 
 @dataclass(frozen=True)
 class TableRows:
-    """The rows of a table in memory."""
+    """The rows of a table in memory. Expressions are computed in a time ``zone``; of none, in UTC."""
 
     table: pa.Table
+    zone: str = ""
 
     @property
     def count(self) -> int:
@@ -223,7 +227,9 @@ class TableRows:
 
     def values(self, expression: str) -> pa.ChunkedArray:
         """An expression of DuckDB's SQL over each row. :raises InvalidOption: it is none."""
-        return _values(expression, self.count, tuple(self.table.column_names), views={}, tables={"rows": self.table}, paths=())
+        return _values(
+            expression, self.count, tuple(self.table.column_names), views={}, tables={"rows": self.table}, paths=(), zone=self.zone
+        )
 
     def take(self, rows: Any) -> pa.Table:
         """The rows with these numbers."""

@@ -102,7 +102,9 @@ def _with_columns(plan: RecordedPlan, source: RecordedSource, table: str, rows: 
     shown = tuple(one for one in rows.columns if one.lower() in known and not discretion.hides(one, table))
     told = tuple(one for one in shown if one.lower() in askable and not discretion.withholds(one, table))
     sure = tuple(one for one in shown if one.lower() in certain)
-    return TableAsked(table, rows, tuple(one for one in told if one in sure), sure, tuple(one for one in told if one not in sure))
+    return TableAsked(
+        table, replace(rows, zone=plan.zone), tuple(one for one in told if one in sure), sure, tuple(one for one in told if one not in sure)
+    )
 
 
 def linked_views(question: Question, table: TableAsked, views: Mapping[str, str | Run]) -> LinkedViews:
@@ -119,7 +121,14 @@ def linked_views(question: Question, table: TableAsked, views: Mapping[str, str 
     for name, view in views.items():
         check_view(name, view, table)
     # (With the table's name in this run: it is the title, and masks go by it.)
-    key = (table.name, table.rows.versions, table.askable, table.shown, tuple((name, *_named(view)) for name, view in views.items()))
+    key = (
+        table.name,
+        table.rows.versions,
+        table.rows.zone,
+        table.askable,
+        table.shown,
+        tuple((name, *_named(view)) for name, view in views.items()),
+    )
     return _KEPT.found(key, partial(_made, question, table, views))
 
 

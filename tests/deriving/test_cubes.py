@@ -46,7 +46,7 @@ def test_they_are_what_is_computed_of_them(seed: int, measures: tuple[str, ...])
     own = asked._as_kept(kept, CUBE, 1)
     assert named is not None
     assert own is not None
-    expected = _computed(kept, named)
+    expected = _computed(kept, named, "")
     assert own.rename_columns(expected.column_names).cast(expected.schema).equals(expected)
     assert expected.num_rows > 10
 
@@ -74,7 +74,7 @@ def test_zeros_of_two_signs_have_cells_of_their_own() -> None:
     ]:
         cube = Cube(by=[by], measures=["count(*)", "sum(n)"])
         found = pa.Table.from_struct_array(divided.cells(0, cube, Csr(np.array([0, 6]), np.arange(6))).flatten())
-        kept = found.filter(pa.array(holds(condition, [by], found.select(["by_0"]), {})))
+        kept = found.filter(pa.array(holds(condition, [by], found.select(["by_0"]), {}, "")))
         expected = selected(f"SELECT sum(n) AS s FROM rows WHERE {condition}", {"rows": rows})
         assert selected("SELECT sum(part_1) AS s FROM rows", {"rows": kept}) == expected, condition
         recorded = replace(CUBE, by=(by,), measures=("count(*)", "sum(n)"))
@@ -83,4 +83,4 @@ def test_zeros_of_two_signs_have_cells_of_their_own() -> None:
         assert named is not None
         assert asked._as_kept(found, recorded, 1) is None
         together = selected(f"SELECT {by} AS by, sum(n) AS s FROM rows{grouped(1)}", {"rows": rows})
-        assert _computed(found, named).column("s") == together.column("s")
+        assert _computed(found, named, "").column("s") == together.column("s")
