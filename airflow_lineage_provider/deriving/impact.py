@@ -43,8 +43,9 @@ def impact_of(run: AskedRun, rows: Any, table: str | None, *, at: Any, revised: 
     """
     if not can_be_repeated(run.recorded):
         raise TracingError(
-            f"{summary.pipeline} has a limit, a random function or one that depends on the order of rows: what it would make of other rows "
-            "cannot be told from what it made of these. forward() has the rows of the result that descend from them"
+            f"{summary.pipeline} has a limit, a random function or one that depends on the order of rows, or groups by a text with a "
+            "collation, of which one spelling is shown: what it would make of other rows cannot be told from what it "
+            "made of these. forward() has the rows of the result that descend from them"
         )
     asked = asked_of(rows, table, run.recorded, run.on_demand.session, at=at)
     columns = list(zip(asked.leaves[0].source.columns, asked.leaves[0].source.output, strict=True))

@@ -346,8 +346,9 @@ def test_times_are_in_the_zone_of_the_session_whatever_was_captured(spark: Spark
     finally:
         spark.conf.set("spark.sql.session.timeZone", before)
     wanted: list[CaptureTable] = [
-        CaptureTable(), CaptureTable(cube=[Cube(by=["month(ts)"])]), CaptureTable(cube=[Cube(by=["ts"])]), CaptureTable(partition_by=["ts"]),
-        CaptureTable(partition_by=["hour(ts)"]), CaptureTable(granularity=["ts"]), CaptureTable(where="month(ts) = 2"),
+        CaptureTable(), CaptureTable(cube=[Cube(by=["month(ts)"])]), CaptureTable(cube=[Cube(by=["ts"])]),
+        CaptureTable(partition_by=["ts"]), CaptureTable(partition_by=["hour(ts)"]), CaptureTable(granularity=["ts"]),
+        CaptureTable(where="month(ts) = 2"),
     ]  # fmt: skip
     for one in (None, *wanted):
         if one is not None:
