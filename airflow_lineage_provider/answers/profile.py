@@ -41,7 +41,7 @@ class Profile:
         """
         import time
 
-        from airflow_lineage_provider.profiling.decoded import decoded
+        from airflow_lineage_provider.sources.decoded import decoded
 
         twice = sorted({name for name in rows.column_names if rows.column_names.count(name) > 1})
         if twice:

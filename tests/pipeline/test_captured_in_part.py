@@ -339,7 +339,7 @@ def test_times_are_in_the_zone_of_the_session_whatever_was_captured(spark: Spark
     times = [datetime(2024, 1, 31, 23, 30, tzinfo=UTC), datetime(2024, 2, 1, 12, tzinfo=UTC), datetime(2024, 3, 1, 1, tzinfo=UTC)]
     pq.write_table(pa.table({"n": [1, 2, 3], "ts": pa.array(times, pa.timestamp("us", "UTC"))}), tmp_path / "a.parquet")
     spark.read.parquet(str(tmp_path)).createOrReplaceTempView("zoned")
-    before = spark.conf.get("spark.sql.session.timeZone")
+    before = str(spark.conf.get("spark.sql.session.timeZone"))
     spark.conf.set("spark.sql.session.timeZone", "Europe/Amsterdam")
     try:
         run = Lineage(spark, store=store).run("SELECT month(ts) AS m, count(*) AS c FROM zoned GROUP BY month(ts)", name="zoned")
