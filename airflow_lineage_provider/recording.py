@@ -188,7 +188,7 @@ def named_table(table: str, tables: Mapping[str, list[RecordedSource]]) -> str:
 
     :raises InvalidTarget: there is none; the message lists the tables.
     """
-    exact = [name for name in tables if name == table] or [name for name in tables if name.casefold() == table.casefold()]
+    exact = [name for name in tables if name == table] or [name for name in tables if name.lower() == table.lower()]
     if len(exact) != 1:
         raise InvalidTarget(f"the run has no source table {table!r}; it has {listed_tables(tables)}")
     return exact[0]

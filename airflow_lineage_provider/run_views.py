@@ -34,7 +34,8 @@ def with_bars(data: Any, views: Mapping[str, str | Run]) -> tuple[Any, Mapping[s
     places: list[str | Path] = [data] if isinstance(data, str | Path) else list(data)
     if isinstance(data, str) and not Path(data).exists():
         places = _files_of(data, runs.values()) or places
-    rows = ParquetRows.at(places)
+    zones = {run.plan.zone for run in runs.values()}
+    rows = replace(ParquetRows.at(places), zone=zones.pop() if len(zones) == 1 else "")
     made: dict[str, GivenBars] = {}
     for name, run in runs.items():
         try:

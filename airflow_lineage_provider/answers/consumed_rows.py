@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 _WORKS = "write one expression of DuckDB's SQL over the columns of the rows"
 
 
-def places_where(condition: str, params: Mapping[str, Any], rows: pa.Table, links: pa.Table) -> tuple[pa.Array, pa.Table]:
+def places_where(condition: str, params: Mapping[str, Any], rows: pa.Table, links: pa.Table, zone: str) -> tuple[pa.Array, pa.Table]:
     """The places of the rows for which a condition holds, ascending, and the links to them with the places that they have then.
+    ``zone`` is the time zone that it is computed in, here and below: that of the run's session.
 
     :raises InvalidOption: the condition is none over these columns, or its parameters are not those given.
     :raises EnvironmentProblem: DuckDB is not installed.
@@ -27,14 +28,14 @@ def places_where(condition: str, params: Mapping[str, Any], rows: pa.Table, link
     place, text = _unused("place", rows.column_names), _expression("condition", condition)
     numbered = rows.append_column(place, pa.array(range(rows.num_rows), pa.int64()))
     # The condition ends with its line: a comment in it ends nothing else.
-    found = _computed("condition", condition, f'SELECT "{place}" FROM rows WHERE ({text}\n) ORDER BY 1', numbered, params)
+    found = _computed("condition", condition, f'SELECT "{place}" FROM rows WHERE ({text}\n) ORDER BY 1', numbered, params, zone)
     kept = found.column(0).combine_chunks()
     at = pc.index_in(links.column("row").cast(pa.int64()), value_set=kept)
     left = links.set_column(links.column_names.index("row"), "row", at.cast(links.schema.field("row").type))
     return kept, left.filter(pc.is_valid(at))
 
 
-def aggregated(by: Sequence[str] | str, measures: Sequence[str] | str, rows: pa.Table) -> pa.Table:
+def aggregated(by: Sequence[str] | str, measures: Sequence[str] | str, rows: pa.Table, zone: str) -> pa.Table:
     """The rows aggregated: a row for each value of ``by``, in their order, or one of all rows.
 
     :raises InvalidOption: an expression cannot be computed, two columns have one name, or there is none.
@@ -48,7 +49,7 @@ def aggregated(by: Sequence[str] | str, measures: Sequence[str] | str, rows: pa.
         raise InvalidOption(f"two columns of the aggregation would be called {shown(twice[0])}: name one of them, … AS name")
     columns = ", ".join(f"({text}\n) AS {_name(name)}" for text, name in (*keys, *values))
     asked = [*listed_expressions(by), *listed_expressions(measures)]
-    found = _computed("by, measures", asked, f"SELECT {columns} FROM rows{grouped(len(keys))}", rows, {})
+    found = _computed("by, measures", asked, f"SELECT {columns} FROM rows{grouped(len(keys))}", rows, {}, zone)
     if found.column_names != names or (not keys and found.num_rows != 1):
         raise InvalidOption(
             f"measures={shown(listed_expressions(measures))}: each is one aggregate of the rows, as count(*) or sum(amount)"
@@ -56,20 +57,20 @@ def aggregated(by: Sequence[str] | str, measures: Sequence[str] | str, rows: pa.
     return found
 
 
-def aggregated_schema(by: Sequence[str] | str, measures: Sequence[str] | str, empty: pa.Table) -> pa.Schema:
+def aggregated_schema(by: Sequence[str] | str, measures: Sequence[str] | str, empty: pa.Table, zone: str) -> pa.Schema:
     """The columns of `aggregated` of a table, of which ``empty`` has none of the rows. What was asked before is known.
 
     :raises InvalidOption, EnvironmentProblem: as `aggregated`.
     """
     asked = [*listed_expressions(by), *listed_expressions(measures)]
     if not all(isinstance(one, str) for one in asked):
-        return aggregated(by, measures, empty).schema
-    return _schema(tuple(listed_expressions(by)), tuple(listed_expressions(measures)), empty.schema)
+        return aggregated(by, measures, empty, zone).schema
+    return _schema(tuple(listed_expressions(by)), tuple(listed_expressions(measures)), empty.schema, zone)
 
 
 @lru_cache(maxsize=256)
-def _schema(by: tuple[str, ...], measures: tuple[str, ...], schema: pa.Schema) -> pa.Schema:
-    return aggregated(by, measures, schema.empty_table()).schema
+def _schema(by: tuple[str, ...], measures: tuple[str, ...], schema: pa.Schema, zone: str) -> pa.Schema:
+    return aggregated(by, measures, schema.empty_table(), zone).schema
 
 
 def grouped(keys: int) -> str:
@@ -105,11 +106,11 @@ def _expression(option: str, text: Any) -> str:
     return text
 
 
-def _computed(option: str, asked: Any, query: str, rows: pa.Table, params: Mapping[str, Any]) -> pa.Table:
+def _computed(option: str, asked: Any, query: str, rows: pa.Table, params: Mapping[str, Any], zone: str) -> pa.Table:
     from airflow_lineage_provider.sources.duckdb_query import selected
 
     try:
-        return selected(query, {"rows": rows}, params)
+        return selected(query, {"rows": rows}, params, zone=zone)
     except InvalidOption as problem:
         # What a person wrote, in place of the query that was made of it.
         why = str(problem.__cause__ or problem).removeprefix("DuckDB failed: ") if problem.__cause__ else _parameters(str(problem))

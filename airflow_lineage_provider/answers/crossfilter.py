@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -115,7 +116,9 @@ class Crossfilter:
 
         if isinstance(data, LineageRows):
             names = ["", data.table] if data.table == "result" else [data.table]
-            return cls(f"{data.table} of {data.run.pipeline}", TableRows(data.rows), views, tables=names, schemas=[data.rows.schema])
+            return cls(
+                f"{data.table} of {data.run.pipeline}", TableRows(data.rows, data.run.zone), views, tables=names, schemas=[data.rows.schema]
+            )
         if isinstance(data, pa.Table):
             return cls("table", TableRows(data), views, schemas=[data.schema])
         if isinstance(data, ParquetRows):
@@ -310,6 +313,8 @@ def code_of(value: Any, values: pa.Array) -> int | None:
     if isinstance(value, float) and value != value:  # NaN equals nothing
         found = pc.index(pc.is_nan(values), True).as_py() if pa.types.is_floating(values.type) else -1
         return int(found) if found >= 0 else None
+    if isinstance(value, float) and pa.types.is_decimal(values.type):
+        value = Decimal(repr(value))  # 1.5 is 1.50
     try:
         scalar = pa.scalar(value, values.type) if not isinstance(value, str) else pa.scalar(value).cast(values.type)
         if not isinstance(value, str | float) and scalar.as_py() != value:
@@ -346,6 +351,8 @@ def _view(name: str, expression: str | GivenBars, source: Rows) -> tuple[View, B
     except InvalidOption as problem:
         raise InvalidOption(f"view {name}: {problem}") from problem
     try:
+        if pa.types.is_dictionary(found.type):
+            found = found.cast(found.type.value_type)  # an enumeration, whose dictionary has no NULL
         if pa.types.is_floating(found.type):
             found = pc.add(found, pa.scalar(0.0, found.type))  # -0.0 is 0.0
         found = found if len(found) else pa.array([], found.type)  # no chunks cannot be combined

@@ -72,6 +72,8 @@ class RunSummary:
     params: Mapping[str, object] = field(default_factory=dict)
     indexes: tuple[tuple[str, ...], ...] = ()
     lineage_cost: LineageCost | None = None
+    zone: str = field(default="", compare=False)
+    """The time zone of its session; empty where it is not known, or the summary is one of a list."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -170,7 +170,7 @@ class LineageRows(ShownAsPage):
         """
         from airflow_lineage_provider.answers.consumed_rows import places_where
 
-        kept, links = places_where(condition, params, self._numbered(), self.links)
+        kept, links = places_where(condition, params, self._numbered(), self.links, self.run.zone)
         numbers = tuple(self.numbers[at] for at in kept.to_pylist()) if self.numbers else ()
         keys = None if self.keys is None else self.keys.take(kept)
         return replace(self, rows=self.rows.take(kept), links=links, numbers=numbers, keys=keys, id="")
@@ -189,7 +189,7 @@ class LineageRows(ShownAsPage):
         """
         from airflow_lineage_provider.answers.consumed_rows import aggregated
 
-        return aggregated(by, measures, self._numbered()).replace_schema_metadata(
+        return aggregated(by, measures, self._numbered(), self.run.zone).replace_schema_metadata(
             {"engine": self.engine, "guarantee": self.guarantee.level}
         )
 
@@ -197,7 +197,8 @@ class LineageRows(ShownAsPage):
         """The rows of one SELECT over these rows: a query that consumes lineage (Smoke, Sec. 2.1).
 
         Its tables are ``rows`` (all columns, and their place ``row``, unless a column is called so) and ``links`` (``asked``, ``row``). It
-        is SQL of DuckDB, not of Spark, and nothing but these tables can be read. ``params`` are the values of its ``:name``.
+        is SQL of DuckDB, not of Spark, with days and hours in the time zone of the run's session, and nothing but these tables can be read.
+        ``params`` are the values of its ``:name``.
 
         >>> run.backward("judge = 'Reject'", table="loans").query("SELECT occ, count(*) AS n FROM rows GROUP BY occ")  # doctest: +SKIP
 
@@ -206,7 +207,7 @@ class LineageRows(ShownAsPage):
         """
         from airflow_lineage_provider.sources.duckdb_query import selected
 
-        return selected(query, {"rows": self._numbered(), "links": self.links}, params)
+        return selected(query, {"rows": self._numbered(), "links": self.links}, params, zone=self.run.zone)
 
     def _numbered(self) -> pa.Table:
         import pyarrow as pa

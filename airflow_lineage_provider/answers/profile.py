@@ -37,14 +37,17 @@ class Profile:
     ) -> Profile:
         """The profile of these rows.
 
-        :raises InvalidOption: a dependency or an option is not what it can be.
+        :raises InvalidOption: a dependency or an option is not what it can be, or a column's values are written in a way not read here.
         """
         import time
+
+        from airflow_lineage_provider.sources.decoded import decoded
 
         twice = sorted({name for name in rows.column_names if rows.column_names.count(name) > 1})
         if twice:
             raise InvalidOption(f"the table {shown(table)} has several columns called {', '.join(twice)}")
         started = time.perf_counter()
+        rows = decoded(rows)
         found = violations(rows, dependencies(fds, rows.column_names), nulls=nulls, method=method)
         return cls(table=table, rows=rows, dependencies=found, nulls=nulls, seconds=time.perf_counter() - started)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from airflow_lineage_provider.answers.explanation import RunSummary
 from airflow_lineage_provider.records.cost import lineage_cost
-from airflow_lineage_provider.records.run import RunHead
+from airflow_lineage_provider.records.run import RunHead, RunRecord
 
 
 def summary_of(record: RunHead) -> RunSummary:
@@ -24,4 +24,5 @@ def summary_of(record: RunHead) -> RunSummary:
         params=record.params,
         indexes=record.indexes,
         lineage_cost=lineage_cost(record.timings),
+        zone=record.conf.get("spark.sql.session.timeZone", "") if isinstance(record, RunRecord) else "",
     )

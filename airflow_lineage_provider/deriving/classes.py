@@ -12,6 +12,7 @@ from airflow_lineage_provider.errors import InvalidCapture, SourceUnavailable
 from airflow_lineage_provider.sources.duckdb_query import selected
 from airflow_lineage_provider.sources.row_expressions import row_values
 from airflow_lineage_provider.sql.measures import kept_parts, measures_of
+from airflow_lineage_provider.tracing.value_codes import has_two_zeros
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,15 +45,19 @@ class DividedRows:
         wanted = self.tables[leaf]
         self.made.run.progress(f"reading what rows of {self._name(leaf)} are captured by")
         expressions = _expressions(wanted)
+        zone = self.made.recorded.zone
         parts = [rids[at : at + _ROWS_AT_ONCE] for at in range(0, max(len(rids), 1), _ROWS_AT_ONCE)]
-        found = pa.concat_tables([row_values(expressions, self._rows(leaf, space, part)) for part in parts]).rename_columns(expressions)
+        found = pa.concat_tables([row_values(expressions, self._rows(leaf, space, part), zone) for part in parts]).rename_columns(
+            expressions
+        )
         self._rids[leaf], self._values[leaf] = rids, found
         kept = found.column(wanted.where) if wanted.where else None
         by = list(wanted.granularity or wanted.partition_by)
         return classes_of(rids, space.rows, kept, found.select(by) if by else None)
 
     def cells(self, leaf: int, cube: Cube, edges: Csr) -> pa.Array:
-        """The cells of each row, which has edges to rows of the leaf: lists of ``by_0`` … and ``part_0`` …."""
+        """The cells of each row, which has edges to rows of the leaf: lists of ``by_0`` … and ``part_0`` …. Zeros of two signs, which are
+        one group, have cells of their own: a condition may tell them apart."""
         import numpy as np
         import pyarrow as pa
 
@@ -63,7 +68,7 @@ class DividedRows:
         columns |= {f"value_{at}": taken.column(one.argument) for at, one in enumerate(parts) if one.argument != "*"}
         aggregates = [f"{p.function}({'*' if p.argument == '*' else f'value_{at}'}) AS part_{at}" for at, p in enumerate(parts)]
         by = [f"by_{at}" for at in range(len(cube.by))]
-        keys = ", ".join(["of", *by])
+        keys = ", ".join(["of", *by, *_signs(taken, cube)])
         order = ", ".join(f"{one} NULLS LAST" for one in ["of", *by])  # as answers have them
         query = f"SELECT {', '.join(['of', *by, *aggregates])} FROM rows GROUP BY {keys} ORDER BY {order}"
         found = selected(query, {"rows": pa.table(columns)}).combine_chunks()
@@ -89,6 +94,15 @@ class DividedRows:
 
     def _name(self, leaf: int) -> str:
         return self.made.recorded.sources[leaf].source.relation.name
+
+
+def _signs(values: pa.Table, cube: Cube) -> list[str]:
+    """What tells zeros apart that are one group, where values of a cube's dimensions can be such."""
+    import pyarrow as pa
+
+    kinds = [values.schema.field(one).type for one in cube.by]
+    zeros = [(f"by_{at}", kind) for at, kind in enumerate(kinds) if has_two_zeros(kind)]
+    return [f"signbit({name})" if pa.types.is_floating(kind) else f"CAST({name} AS VARCHAR)" for name, kind in zeros]
 
 
 def _expressions(wanted: CaptureTable) -> list[str]:

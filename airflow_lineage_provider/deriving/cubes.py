@@ -17,6 +17,7 @@ from airflow_lineage_provider.sql.conditions import implies, meaning, parts
 from airflow_lineage_provider.sql.measures import Measure, kept_parts, measure_of, measures_of
 from airflow_lineage_provider.tracing.python_guarantees import opaque
 from airflow_lineage_provider.tracing.trace import INDEX
+from airflow_lineage_provider.tracing.value_codes import has_two_zeros
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,21 +41,21 @@ class AskedCube:
 
         :raises InvalidOption: there cannot be such aggregates of the table. :raises RecordDamaged: a part of the cube is gone.
         """
-        captured, (source, *others) = looked_up(run), tables_of(run.recorded)[table]
+        captured, (source, *others), zone = looked_up(run), tables_of(run.recorded)[table], run.recorded.zone
         unknown = opaque(run.recorded.plan, range(len(run.recorded.plan.segments))).leaves
         if captured is None or others or source.source.leaf in unknown:
             return None
         for cube in (one for one in captured.index.cubes if one.leaf == source.source.leaf):
             named = self._named(cube, disjoint=cube.disjoint or len(numbers) == 1)
-            cells = self._cells(captured, cube, numbers) if named is not None else None
+            cells = self._cells(captured, cube, numbers, zone) if named is not None else None
             if named is not None and cells is not None:
-                wanted, own = aggregated_schema(self.by, self.measures, empty_rows(source)), self._as_kept(cells, cube, len(numbers))
+                wanted, own = aggregated_schema(self.by, self.measures, empty_rows(source), zone), self._as_kept(cells, cube, len(numbers))
                 engine = f"{INDEX}cube by {', '.join(cube.by) or 'nothing'}"
-                found = _computed(cells, named) if own is None else own.rename_columns(wanted.names)
+                found = _computed(cells, named, zone) if own is None else own.rename_columns(wanted.names)
                 return found.cast(wanted).replace_schema_metadata({"engine": engine, "guarantee": "exact"})
         return None
 
-    def _cells(self, captured: LookedUpLineage, cube: RecordedCube, numbers: Sequence[int]) -> pa.Table | None:
+    def _cells(self, captured: LookedUpLineage, cube: RecordedCube, numbers: Sequence[int], zone: str) -> pa.Table | None:
         """Those of rows that meet the condition; None where it is not about their values alone, or about rows that the cube has not."""
         import pyarrow as pa
 
@@ -65,7 +66,8 @@ class AskedCube:
         found = captured.cells(cube, numbers)
         for part in parts(self.condition) if self.condition else ():
             if meaning(part) not in known:
-                held = holds(part, cube.by, found.select([f"by_{at}" for at in range(len(cube.by))]), self.params) if cube.by else None
+                values = found.select([f"by_{at}" for at in range(len(cube.by))])
+                held = holds(part, cube.by, values, self.params, zone) if cube.by else None
                 if held is None:
                     return None
                 found = found.filter(pa.array(held))
@@ -91,11 +93,13 @@ class AskedCube:
 
     def _as_kept(self, cells: pa.Table, cube: RecordedCube, rows: int) -> pa.Table | None:
         """The cells of one row of the result, which are what is asked for, in their order: by the cube's own expressions, measures that are
-        kept. None: something is to be computed of them."""
+        kept. None: something is to be computed of them, zeros of two signs to be one group among it."""
         import pyarrow.compute as pc
 
         by = [meaning(named_expression(text)[0]) for text in self.by]
         if rows != 1 or not by or by != [meaning(one) for one in cube.by]:
+            return None
+        if any(has_two_zeros(cells.schema.field(f"by_{at}").type) for at in range(len(by))):
             return None
         places = {one.meaning: at for at, one in enumerate(kept_parts(measures_of(cube.measures)))}
         measures = [measure_of(named_expression(text)[0]) for text in self.measures]
@@ -108,9 +112,9 @@ class AskedCube:
         return cells.from_arrays(columns, names=[str(at) for at in range(len(columns))])
 
 
-def _computed(cells: pa.Table, named: tuple[list[str], list[str]]) -> pa.Table:
+def _computed(cells: pa.Table, named: tuple[list[str], list[str]], zone: str) -> pa.Table:
     keys, values = named
-    return selected(f"SELECT {', '.join([*keys, *values])} FROM rows{grouped(len(keys))}", {"rows": cells})
+    return selected(f"SELECT {', '.join([*keys, *values])} FROM rows{grouped(len(keys))}", {"rows": cells}, zone=zone)
 
 
 def _has(columns: Mapping[Any, str], measure: Measure) -> bool:

@@ -81,7 +81,7 @@ def derivation(
     """
     captured = looked_up(run)
     if captured is not None:
-        captured = (narrowing or Narrowing()).of(captured)
+        captured = (narrowing or Narrowing()).of(captured, run.recorded.zone)
     if not lazy and captured is None:
         OnlyCaptured(run).refuse()
     if written and captured is not None and captured.index.of_output and (output := WrittenRows.of(run, lazy=lazy)) is not None:

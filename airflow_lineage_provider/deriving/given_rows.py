@@ -116,7 +116,7 @@ def _cells(row: Any, columns: Sequence[tuple[str, Attribute]]) -> Cells:
 def _column(name: Any, columns: Sequence[tuple[str, Attribute]]) -> Attribute:
     exact = [a for known, a in columns if known == name]
     if not exact and isinstance(name, str):
-        exact = [a for known, a in columns if known.casefold() == name.casefold()]
+        exact = [a for known, a in columns if known.lower() == name.lower()]
     if len(exact) == 1:
         return exact[0]
     problem = "more than one column is" if exact else "no column is"

@@ -79,7 +79,7 @@ def descendants_by_value(run: AskedRun, asked: Asked, limit: int) -> ByValue | N
 def over_values_of(source: o.Source, condition: Expression, granularity: Sequence[str]) -> OverValues | None:
     """A condition on a source's rows over values of expressions; None: it is not about them alone."""
     columns = dict(zip(source.output, source.columns, strict=True))
-    if not is_deterministic(condition) or len({name.casefold() for name in source.columns}) < len(source.columns):
+    if not is_deterministic(condition) or len({name.lower() for name in source.columns}) < len(source.columns):
         return None
     places = {meaning(one): at for at, one in enumerate(granularity)}
     read: dict[int, Attribute] = {}

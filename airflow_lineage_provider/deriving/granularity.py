@@ -59,19 +59,19 @@ class AskedValues:
         sets = value_sets(captured, group) if captured is not None else []
         if not sets or not self._are_of_values():
             return None
-        wanted = aggregated_schema(self.by, self.measures, empty_rows(group[0]))
-        found = [self._behind(one, numbers) for one in sets]
+        wanted = aggregated_schema(self.by, self.measures, empty_rows(group[0]), run.recorded.zone)
+        found = [self._behind(one, numbers, run.recorded.zone) for one in sets]
         behind = [one for one in found if one is not None]
         worth = weakest(*_guarantees(run, sets, behind))
-        made = self._computed(sets, behind) if len(behind) == len(sets) and worth.level != "unavailable" else None
+        made = self._computed(sets, behind, run.recorded.zone) if len(behind) == len(sets) and worth.level != "unavailable" else None
         if made is None:
             return None
         engine = value_engine(", ".join(sorted({one.name for one in behind})), sets[0])
         return made.cast(wanted).replace_schema_metadata({"engine": engine, "guarantee": worth.level})
 
-    def _behind(self, one: ValueSets, numbers: Sequence[int]) -> FoundValues | None:
+    def _behind(self, one: ValueSets, numbers: Sequence[int], zone: str) -> FoundValues | None:
         """The values behind rows of the result that meet the condition; None: they are not known to be all of them, and no others."""
-        meeting, found = self._meeting(one), one.behind(numbers)
+        meeting, found = self._meeting(one, zone), one.behind(numbers)
         return None if meeting is None or found is None else found._replace(numbers=found.numbers[meeting[found.numbers]])
 
     def _are_of_values(self) -> bool:
@@ -79,7 +79,7 @@ class AskedValues:
         by, measures = ([named_expression(text)[0] for text in texts] for texts in (self.by, self.measures))
         return all(map(is_of_values, measures)) and all(map(is_of_rows_alone, [*by, *measures]))
 
-    def _meeting(self, one: ValueSets) -> npt.NDArray[Any] | None:
+    def _meeting(self, one: ValueSets, zone: str) -> npt.NDArray[Any] | None:
         """For which of all values the condition holds; None: it is not about them alone, or about rows that were left out."""
         import numpy as np
 
@@ -88,14 +88,14 @@ class AskedValues:
         known = {meaning(part) for part in parts(where)} if implied else set()
         for part in parts(self.condition) if self.condition else ():
             if meaning(part) not in known:
-                own = holds(part, one.kept.granularity or (), one.values, self.params)
+                own = holds(part, one.kept.granularity or (), one.values, self.params, zone)
                 if own is None:
                     return None
                 held &= own
         is_whole = implied or one.are_left_out is None or not (held & one.are_left_out).any()
         return held if is_whole else None
 
-    def _computed(self, sets: Sequence[ValueSets], behind: Sequence[FoundValues]) -> pa.Table | None:
+    def _computed(self, sets: Sequence[ValueSets], behind: Sequence[FoundValues], zone: str) -> pa.Table | None:
         """What is asked for of the values that were found; None: it is not about them alone."""
         import pyarrow as pa
 
@@ -104,7 +104,7 @@ class AskedValues:
         texts, names = over_values([text for text, _ in named], sets[0].kept.granularity or ())
         asked = [f"{text} AS {quoted(called)}" for text, (_, called) in zip(texts, named, strict=True)]
         try:
-            return aggregated(asked[: len(self.by)], asked[len(self.by) :], values.rename_columns(names))
+            return aggregated(asked[: len(self.by)], asked[len(self.by) :], values.rename_columns(names), zone)
         except InvalidOption:
             return None
 

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.impact import Impact
 from airflow_lineage_provider.deriving.compared_rows import places_without
 from airflow_lineage_provider.deriving.descent import stale_sources, worth_of_following
-from airflow_lineage_provider.deriving.given_rows import given_rows
 from airflow_lineage_provider.deriving.lineage_rows import rows_from
 from airflow_lineage_provider.deriving.links import pairs
+from airflow_lineage_provider.deriving.revised_values import revised_text, revised_values
 from airflow_lineage_provider.deriving.verify import can_be_repeated, whole_plan
 from airflow_lineage_provider.deriving.why_not.found_rows import found_rows
 from airflow_lineage_provider.deriving.why_not.question import asked_of
-from airflow_lineage_provider.errors import InvalidTarget, SparkRequired, TracingError
+from airflow_lineage_provider.errors import SparkRequired, TracingError
 from airflow_lineage_provider.plan.datatypes import to_arrow
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
-from airflow_lineage_provider.shown import first_line, shown
 from airflow_lineage_provider.tracing.changes import changes
 
 if TYPE_CHECKING:
@@ -45,12 +43,13 @@ def impact_of(run: AskedRun, rows: Any, table: str | None, *, at: Any, revised: 
     """
     if not can_be_repeated(run.recorded):
         raise TracingError(
-            f"{summary.pipeline} has a limit, a random function or one that depends on the order of rows: what it would make of other rows "
-            "cannot be told from what it made of these. forward() has the rows of the result that descend from them"
+            f"{summary.pipeline} has a limit, a random function or one that depends on the order of rows, or groups by a text with a "
+            "collation, of which one spelling is shown: what it would make of other rows cannot be told from what it "
+            "made of these. forward() has the rows of the result that descend from them"
         )
     asked = asked_of(rows, table, run.recorded, run.on_demand.session, at=at)
     columns = list(zip(asked.leaves[0].source.columns, asked.leaves[0].source.output, strict=True))
-    values = [] if _is_removed(revised) else _values(revised, columns)
+    values = revised_values(revised, columns, run.recorded.zone)
     # (Which takes its time to start, and is not started for a question that is none.)
     spark = run.on_demand.needed(SparkRequired("what a revision does is computed by the pipeline's operators: give a Spark session"))
     touched = rows_from(run, rows, table, at=at, summary=summary, limit=limit)
@@ -75,7 +74,7 @@ def impact_of(run: AskedRun, rows: Any, table: str | None, *, at: Any, revised: 
         gone=replace(whole, rows=gone.take(left)),
         may_appear=replace(whole, rows=instead.take(more)),
         unchanged=_kept(touched, gone.take(left)),
-        revised=_text(revised),
+        revised=revised_text(revised),
     )
 
 
@@ -110,43 +109,6 @@ def _repeated(found: pa.Table) -> pa.Table:
 # --- what the rows would be ---------------------------------------------------------------------------------------------
 
 
-def _is_removed(revised: Any) -> bool:
-    return isinstance(revised, list | tuple) and not revised
-
-
-def _values(revised: Any, columns: Sequence[tuple[str, Attribute]]) -> list[dict[int, Any]]:
-    """For each row given the values of its columns, by attribute: of one mapping those that are said, else of all columns."""
-    try:
-        rows = [{a.id: (a, value) for a, value in row} for row in given_rows(revised, columns)]
-    except InvalidTarget as problem:
-        text = str(problem).replace("column of the result", "column of the table").replace("the result has", "it has")
-        raise InvalidTarget(f"what the rows would be: {text}") from None
-    for row in rows:
-        missing = [name for name, a in columns if a.id not in row]
-        if missing and not isinstance(revised, Mapping):
-            raise InvalidTarget(
-                f"what the rows would be: a row has no {missing[0]}; give each row whole, or one dict of the columns that are other"
-            )
-    return [{number: _typed(a, value) for number, (a, value) in row.items()} for row in rows]
-
-
-def _typed(attribute: Attribute, value: Any) -> Any:
-    """The value in the column's type.
-
-    :raises InvalidTarget: it is none of that type.
-    """
-    import pyarrow as pa
-
-    kind = to_arrow(attribute.type)
-    with suppress(pa.ArrowException, TypeError, ValueError, OverflowError):
-        return pa.array([value], kind)[0]
-    try:  # a date as a text, say
-        return pa.array([value]).cast(kind)[0]
-    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        text = f"{attribute.name} cannot be {shown(value)}: it is of type {attribute.type} ({first_line(error)})"
-        raise InvalidTarget(text) from error
-
-
 def _instead(given: Sequence[Mapping[int, Any]], found: pa.Table, columns: Sequence[tuple[str, Attribute]], *, in_each: bool) -> pa.Table:
     """The rows that are there instead of those that were found, with the table's columns: the given ones, or, with ``in_each``, the same
     ones with the values of the only row that is given."""
@@ -165,13 +127,7 @@ def _instead(given: Sequence[Mapping[int, Any]], found: pa.Table, columns: Seque
 def _column(values: Sequence[Any], attribute: Attribute) -> pa.Array:
     import pyarrow as pa
 
-    return pa.array([one.as_py() for one in values], to_arrow(attribute.type))
-
-
-def _text(revised: Any) -> str:
-    if _is_removed(revised):
-        return "removed"
-    return shown(dict(revised)) if isinstance(revised, Mapping) else f"{len(revised):,} other rows"
+    return pa.array(values, to_arrow(attribute.type))
 
 
 # --- what that does -----------------------------------------------------------------------------------------------------

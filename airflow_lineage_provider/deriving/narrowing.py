@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.capture.looking_up import LookedUpLineage
 from airflow_lineage_provider.errors import InvalidOption
+from airflow_lineage_provider.plan.names import folded_name
 from airflow_lineage_provider.sources.duckdb_query import selected
 from airflow_lineage_provider.sources.row_expressions import always_the_same
-from airflow_lineage_provider.sql.conditions import implies, is_of_each_row, meaning, parts, with_columns
+from airflow_lineage_provider.sql.conditions import column_of, implies, is_of_each_row, meaning, parts, with_columns
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,20 +33,20 @@ class Narrowing:
     condition: str = ""
     params: Mapping[str, Any] = field(default_factory=dict)
 
-    def of(self, captured: LookedUpLineage) -> LookedUpLineage:
-        """Captured lineage that is asked for such rows alone."""
+    def of(self, captured: LookedUpLineage, zone: str) -> LookedUpLineage:
+        """Captured lineage that is asked for such rows alone; the condition is one in this time zone."""
         # What hangs on a row's place, or on other rows, hangs on all of them being there.
         if self.condition and not is_of_rows_alone(self.condition):
             return captured
         rows = [one for one in captured.index.classes if one.granularity is None]
-        within = {one.leaf: self._classes(captured, one) for one in rows if self._are_in(one)}
+        within = {one.leaf: self._classes(captured, one, zone) for one in rows if self._are_in(one)}
         return captured.asked_for(within)
 
     def _are_in(self, classes: RecordedClasses) -> bool:
         """Whether all rows that meet the condition were captured."""
         return not classes.where or bool(self.condition and implies(self.condition, classes.where))
 
-    def _classes(self, captured: LookedUpLineage, classes: RecordedClasses) -> Numbers | None:
+    def _classes(self, captured: LookedUpLineage, classes: RecordedClasses, zone: str) -> Numbers | None:
         """The classes that have rows which may meet the condition; None: all may."""
         import numpy as np
 
@@ -55,13 +56,16 @@ class Narrowing:
         there = np.ones(values.num_rows, bool)
         for part in parts(self.condition):
             # A part that is about other columns, too, may hold for rows of every class.
-            held = holds(part, classes.partition_by, values, self.params)
+            held = holds(part, classes.partition_by, values, self.params, zone)
             there &= True if held is None else held
         return None if there.all() else np.flatnonzero(there)
 
 
-def holds(condition: str, expressions: Sequence[str], values: pa.Table, params: Mapping[str, Any]) -> npt.NDArray[np.bool_] | None:
-    """For which rows of the values of expressions, column by column, a condition holds; None: it is not about these values alone.
+def holds(
+    condition: str, expressions: Sequence[str], values: pa.Table, params: Mapping[str, Any], zone: str
+) -> npt.NDArray[np.bool_] | None:
+    """For which rows of the values of expressions, column by column, a condition holds in a time ``zone``; None: it is not about
+    these values alone.
 
     :raises EnvironmentProblem: DuckDB is not installed.
     """
@@ -70,7 +74,7 @@ def holds(condition: str, expressions: Sequence[str], values: pa.Table, params: 
     (text,), names = over_values([condition], expressions)
     given = {name: value for name, value in params.items() if re.search(rf"[:$]{re.escape(name)}\b", text)}
     try:
-        found = selected(f"SELECT ({text}\n) IS TRUE FROM rows", {"rows": values.rename_columns(names)}, given)
+        found = selected(f"SELECT ({text}\n) IS TRUE FROM rows", {"rows": values.rename_columns(names)}, given, zone=zone)
     except InvalidOption:
         return None
     return found.column(0).to_numpy().astype(bool) if found.num_rows == values.num_rows else None
@@ -96,10 +100,11 @@ def is_of_rows_alone(condition: str) -> bool:
 def _names(expressions: Sequence[str], condition: str) -> list[str]:
     """What the values of classes are called: as the column is where the expression is one, else as nothing in the condition is."""
     named: list[str] = []
+    columns = {column_of(one) for one in expressions}
     for at, one in enumerate(expressions):
-        tokens = meaning(one)
-        own = tokens[0][1].strip('"') if len(tokens) == 1 else f"value_{at}"
-        while own in named or (len(tokens) > 1 and own in condition.casefold()):
+        column = column_of(one)
+        own = column or f"value_{at}"
+        while own in named or own in columns - {column} or (own != column and own in folded_name(condition)):
             own += "_"
         named.append(own)
     return named

@@ -59,7 +59,7 @@ def named_end(recorded: RecordedPlan, name: str | None) -> StoredEnd:
 
 def segment_named(recorded: RecordedPlan, name: str | None) -> StoredEnd | None:
     """The stored segment of this name, or of this number (as `show` has it); None where there is none, or a source table is called so."""
-    if name is None or name.casefold() in {one.casefold() for one in tables_of(recorded)}:
+    if name is None or name.lower() in {one.lower() for one in tables_of(recorded)}:
         return None
     return next((one for one in _stored(recorded) if name in (one.name, str(one.segment))), None)
 

@@ -177,7 +177,7 @@ class _OfTable:
 
         :raises InvalidOption: there cannot be such aggregates of the table.
         """
-        aggregated_schema(by, measures, empty_rows(tables_of(self.of.plan)[self.name][0]))
+        aggregated_schema(by, measures, empty_rows(tables_of(self.of.plan)[self.name][0]), self.of.plan.zone)
         cube = AskedCube(by=by, measures=measures, condition=condition, params=params)
         values = AskedValues(by=by, measures=measures, condition=condition, params=params)
 

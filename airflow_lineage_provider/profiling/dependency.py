@@ -70,7 +70,7 @@ def _plain(name: str) -> str:
 
 
 def _column(name: str, columns: Sequence[str], text: str) -> str:
-    same = [one for one in columns if one == name] or [one for one in columns if one.casefold() == name.casefold()]
+    same = [one for one in columns if one == name] or [one for one in columns if one.lower() == name.lower()]
     if len(same) == 1:
         return same[0]
     told = f"{shown(name)} of fds={shown(text)}"

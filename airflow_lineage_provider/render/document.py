@@ -99,7 +99,8 @@ def to_dict(explanation: Explanation, *, cells: bool = False) -> dict[str, Any]:
 def run_dict(run: RunSummary) -> dict[str, Any]:
     """A run as JSON-able values."""
     cost = None if run.lineage_cost is None else asdict(run.lineage_cost)
-    found: dict[str, Any] = jsonable({**vars(run), "airflow": dict(run.airflow), "params": dict(run.params), "lineage_cost": cost})
+    told = {name: value for name, value in vars(run).items() if name != "zone"}
+    found: dict[str, Any] = jsonable({**told, "airflow": dict(run.airflow), "params": dict(run.params), "lineage_cost": cost})
     return found
 
 

@@ -103,7 +103,7 @@ def named_columns(sketch_on: Mapping[str, SketchOn], recorded: RecordedPlan) -> 
     """
     found: dict[int, SketchOn] = {}
     for table, on in sketch_on.items():
-        read = [one for one in sources_of(recorded) if one.source.relation.name.casefold() == table.casefold()]
+        read = [one for one in sources_of(recorded) if one.source.relation.name.lower() == table.lower()]
         if not read:
             tables = ", ".join(sorted({one.source.relation.name for one in sources_of(recorded)}))
             raise PlanError(f"sketch_on names table {table}, which the pipeline does not read; it reads {tables}")
@@ -113,7 +113,7 @@ def named_columns(sketch_on: Mapping[str, SketchOn], recorded: RecordedPlan) -> 
 
 def _column_of(one: RecordedSource, on: SketchOn) -> str:
     """:raises PlanError: there is no such column, or nobody knows the files of its rows."""
-    if on.name.casefold() != FILE_PATH:
+    if on.name.lower() != FILE_PATH:
         return column_of(one.source, on.name)
     if not one.files or FILE_PATH in one.source.columns:
         raise PlanError(
@@ -177,5 +177,5 @@ def column_of(source: Source, name: str) -> str:
 
 
 def _column_called(source: Source, name: str) -> str | None:
-    same = [one for one in source.columns if one == name] or [one for one in source.columns if one.casefold() == name.casefold()]
+    same = [one for one in source.columns if one == name] or [one for one in source.columns if one.lower() == name.lower()]
     return same[0] if len(same) == 1 else None

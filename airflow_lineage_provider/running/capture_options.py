@@ -31,7 +31,7 @@ def checked_tables(recorded: RecordedPlan, wanted: Capture) -> Mapping[int, Capt
         _check_witnesses(recorded)
     tables = wanted_tables(recorded, wanted)
     for leaf, one in (tables or {}).items():
-        _check(recorded.sources[leaf].source.relation.name, one, empty_rows(recorded.sources[leaf]))
+        _check(recorded.sources[leaf].source.relation.name, one, empty_rows(recorded.sources[leaf]), recorded.zone)
     for name, group in tables_of(recorded).items():
         if len(group) > 1 and tables is not None and group[0].source.leaf in tables and tables[group[0].source.leaf].cube:
             raise InvalidCapture(
@@ -49,12 +49,12 @@ def _check_witnesses(recorded: RecordedPlan) -> None:
             raise InvalidCapture(f"capture: {problem}; capture it without witnesses") from problem
 
 
-def _check(table: str, wanted: CaptureTable, rows: pa.Table) -> None:
+def _check(table: str, wanted: CaptureTable, rows: pa.Table, zone: str) -> None:
     import pyarrow as pa
 
     for option, one in _expressions(wanted):
         with _told(f"capture: {option} of {table}"):
-            values = row_values([one], rows).column(0)
+            values = row_values([one], rows, zone).column(0)
         told = f"capture: {option} of {table}: {one!r} is of type {values.type}"
         if option == "where" and not pa.types.is_boolean(values.type):
             raise InvalidCapture(f"{told}, which is no condition; write one that is true or false")
@@ -62,10 +62,10 @@ def _check(table: str, wanted: CaptureTable, rows: pa.Table) -> None:
             raise InvalidCapture(f"{told}, of which there are no classes; cast it to a text, say")
     for cube in wanted.cube:
         with _told(f"capture: cube: measures of {table}"):
-            aggregated((), list(dict.fromkeys(cube.measures)), rows)
+            aggregated((), list(dict.fromkeys(cube.measures)), rows, zone)
             # What is kept of an average are sums and counts, and there are averages of dates, of which there are no sums.
             parts = dict.fromkeys(f"{one.function}({one.argument})" for one in kept_parts(measures_of(cube.measures)))
-            aggregated((), [f"{part} AS part_{at}" for at, part in enumerate(parts)], rows)
+            aggregated((), [f"{part} AS part_{at}" for at, part in enumerate(parts)], rows, zone)
 
 
 def _expressions(wanted: CaptureTable) -> Iterator[tuple[str, str]]:

@@ -55,7 +55,7 @@ def indexed_columns(index: Index, plan: SegmentedPlan, *, is_shared: bool = Fals
     is_exact = dict(plan.conf).get("spark.sql.caseSensitive") == "true"
 
     def places(name: str) -> list[int]:
-        return [at for at, one in enumerate(plan.names) if one == name or (not is_exact and one.casefold() == name.casefold())]
+        return [at for at, one in enumerate(plan.names) if one == name or (not is_exact and one.lower() == name.lower())]
 
     wanted = [one for one in index if not is_shared or all(map(places, one))]
     return tuple(tuple(_place(name, places(name), plan) for name in one) for one in wanted)

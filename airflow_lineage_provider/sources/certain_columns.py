@@ -30,7 +30,7 @@ def certain_columns(source: Source, versions: Sequence[Version], settings: Seque
     alone = [replace(source, columns=(name,), output=(one,)) for name, one in zip(source.columns, source.output, strict=True)]
     for path, _, _ in versions:
         alone = [one for one in alone if _is_certain(one, Path(path), session)]
-    return frozenset(one.columns[0].casefold() for one in alone)
+    return frozenset(one.columns[0].lower() for one in alone)
 
 
 def _is_certain(column: Source, path: Path, settings: dict[str, str]) -> bool:

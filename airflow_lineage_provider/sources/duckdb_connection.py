@@ -43,7 +43,7 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
 # not look at statistics, and that put no conditions into the scan of a file.
 _OPTIMIZERS = frozenset({"build_side_probe_side", "column_lifetime", "deliminator", "expression_rewriter", "join_order", "unused_columns"})
 
-_Key = tuple[frozenset[str], bool]
+_Key = tuple[frozenset[str], bool, str]
 MOST_KEPT = 16
 """Databases, of 5 to 6 MB each. A question that goes on through runs takes three of every run; where that is more than are kept, asking
 again makes every one anew: 15 to 20 ms of CPU each."""
@@ -90,18 +90,21 @@ os.register_at_fork(after_in_child=_kept.forked)
 
 
 @contextmanager
-def connected(paths: Collection[Path], *, may_skip: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
+def connected(paths: Collection[Path], *, may_skip: bool = False, zone: str = "") -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection to a database in memory that can read these files. It ends with the block, and so do its views and tables.
 
     ``may_skip``: its queries have conditions on rows' positions alone, say, which no statistics tell wrongly, and skip what they can.
 
-    :raises CannotReadHere: DuckDB is not installed.
+    ``zone`` is the time zone that it has days and hours in, and times that are written without one, as Spark's settings call it; of none
+    it is UTC.
+
+    :raises CannotReadHere: DuckDB is not installed, or does not know the time zone.
     """
     try:
         import duckdb  # noqa: F401
     except ImportError as error:
         raise CannotReadHere("DuckDB is not installed (pip install 'airflow-provider-lineage[duckdb]')") from error
-    process, connection = os.getpid(), _kept.cursor((frozenset(map(str, paths)), may_skip))
+    process, connection = os.getpid(), _kept.cursor((frozenset(map(str, paths)), may_skip, _zone(zone)))
     try:
         yield connection
     finally:
@@ -111,21 +114,41 @@ def connected(paths: Collection[Path], *, may_skip: bool = False) -> Iterator[du
             _kept.inherited.append(connection)
 
 
-def _made(paths: frozenset[str], may_skip: bool) -> duckdb.DuckDBPyConnection:
+def _zone(name: str) -> str:
+    """A time zone of Spark's as DuckDB calls it.
+
+    >>> _zone(""), _zone("Z"), _zone("Europe/Amsterdam"), _zone("+02:00"), _zone("-5")
+    ('UTC', 'UTC', 'Europe/Amsterdam', 'GMT+02:00', 'GMT-5')
+    """
+    if name in ("", "Z", "UTC"):
+        return "UTC"
+    return f"GMT{name}" if name[0] in "+-" else name
+
+
+def _made(paths: frozenset[str], may_skip: bool, zone: str) -> duckdb.DuckDBPyConnection:
     import duckdb
 
     made = duckdb.connect(":memory:", config={**_CONFIG, "threads": min(_THREADS, os.cpu_count() or 1)})
     give(made)
+    _set_zone(made, zone)
     _lock(made, paths, may_skip)
     return made
+
+
+def _set_zone(connection: duckdb.DuckDBPyConnection, zone: str) -> None:
+    """For connections that are made later, too. :raises CannotReadHere: DuckDB does not know it."""
+    import duckdb
+
+    try:
+        connection.execute(f"SET GLOBAL TimeZone = {text(zone)}")
+    except duckdb.Error as problem:
+        raise CannotReadHere(f"DuckDB does not know {zone}, the time zone of the run's session") from problem
 
 
 def _lock(connection: duckdb.DuckDBPyConnection, paths: Collection[str], may_skip: bool) -> None:
     if not may_skip:
         known = {str(name) for (name,) in connection.execute("SELECT name FROM duckdb_optimizers()").fetchall()}
         connection.execute(f"SET disabled_optimizers = '{','.join(sorted(known - _OPTIMIZERS))}'")
-    # For connections that are made later, too.
-    connection.execute("SET GLOBAL TimeZone = 'UTC'")
     connection.execute(f"SET allowed_paths = [{', '.join(map(text, sorted(paths)))}]")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")

@@ -33,11 +33,13 @@ _KINDS = {
 }
 
 
-def scan(paths: Iterable[Path], *, with_path: bool = False) -> str:
-    """Files in FROM, with the position of each row; ``with_path``: and with its file (``filename``)."""
+def scan(paths: Iterable[Path], *, with_path: bool = False, by_name: bool = False) -> str:
+    """Files in FROM, with the position of each row; ``with_path``: and with its file (``filename``). ``by_name``: columns are those of
+    all files, of the widest types, in place of the first file's."""
     listed = ", ".join(text(str(path)) for path in paths)
     more = f"{POSITION} = true, filename = {'true' if with_path else 'false'}"
-    return f"read_parquet([{listed}], {more}, hive_partitioning = false, union_by_name = false, binary_as_string = false)"
+    names = "true" if by_name else "false"
+    return f"read_parquet([{listed}], {more}, hive_partitioning = false, union_by_name = {names}, binary_as_string = false)"
 
 
 def file_problem(file: pq.ParquetFile, path: Path) -> str:
@@ -48,7 +50,7 @@ def file_problem(file: pq.ParquetFile, path: Path) -> str:
         return "its path is no text"
     if not _PATTERNS.isdisjoint(str(path)) or "\0" in str(path):
         return "its path would be a pattern"
-    names = [name.casefold() for name in file.schema_arrow.names]
+    names = [name.lower() for name in file.schema_arrow.names]
     if len(set(names)) < len(names):
         return "names of its columns differ in case alone"
     taken = sorted(_OWN_COLUMNS.intersection(names))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Collection, Generator, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.errors import InvalidOption, QueryTooSlow
 from airflow_lineage_provider.extras import require
+from airflow_lineage_provider.plan.names import folded_name
 from airflow_lineage_provider.shown import first_line, shown
 from airflow_lineage_provider.sources.duckdb_connection import connected, name
 from airflow_lineage_provider.sources.files import CannotReadHere
@@ -32,34 +34,75 @@ def fetched(
     params: Mapping[str, Any] | None = None,
     may_skip: bool = False,
     seconds: float | None = None,
+    zone: str = "",
 ) -> pa.Table:
     """The rows of a query over ``views`` (SQL by name, over the files at ``paths``) and ``tables``, with values for its ``$name``.
 
+    Columns of a table whose names DuckDB does not tell apart are called by their places, too: ``a (column 3)``. None is called ``a`` then.
+
     ``may_skip``: the files' statistics are right about every condition that the query may have (`connected`). After so many ``seconds`` it
-    is ended.
+    is ended. ``zone`` is the time zone of what it computes (`connected`); points in time that it gives are in UTC all the same.
 
     :raises QueryTooSlow: it was ended.
-    :raises CannotReadHere: DuckDB is not installed, or it fails: a file is broken, a text is no UTF-8, a number overflows, the memory is
-        not enough. Spark says whether that is an error.
+    :raises CannotReadHere: DuckDB is not installed, does not know the time zone, or fails: a file is broken, a text is no UTF-8, a number
+        overflows, the memory is not enough. Spark says whether that is an error.
     """
     import pyarrow as pa
 
-    with connected(paths, may_skip=may_skip) as connection, _ended_after(connection, seconds):
+    with connected(paths, may_skip=may_skip, zone=zone) as connection, _ended_after(connection, seconds):
         import duckdb
 
+        alike: list[str] = []
         try:
             for table, rows in tables.items():
                 rows.validate(full=True)
-                connection.register(table, rows)
+                names, repeated = _told_apart(rows.column_names)
+                alike += repeated
+                connection.register(table, rows.rename_columns(names) if repeated else rows)
             for view, text in views.items():
                 connection.execute(f"CREATE TEMP VIEW {name(view)} AS {text}")
-            return (connection.sql(query, params=dict(params)) if params else connection.sql(query)).to_arrow_table()
+            return _in_utc((connection.sql(query, params=dict(params)) if params else connection.sql(query)).to_arrow_table())
         except duckdb.InterruptException as problem:
             if seconds is None:
                 raise
             raise QueryTooSlow(f"a query was ended after {seconds:.3g} s: it may not take longer here") from problem
         except (duckdb.Error, pa.ArrowInvalid, UnicodeError) as problem:
-            raise CannotReadHere(f"DuckDB failed: {first_line(problem)}") from problem
+            also = f" (DuckDB does not tell the columns {', '.join(alike)} apart: none of them is called so here)" if alike else ""
+            raise CannotReadHere(f"DuckDB failed: {first_line(problem)}{also}") from problem
+
+
+def _in_utc(rows: pa.Table) -> pa.Table:
+    """The same points in time, said in UTC."""
+    import pyarrow as pa
+
+    schema = pa.schema([one.with_type(_type_in_utc(one.type)) for one in rows.schema], rows.schema.metadata)
+    return rows if schema == rows.schema else rows.cast(schema)
+
+
+def _type_in_utc(kind: pa.DataType) -> pa.DataType:
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp(kind.unit, "UTC") if kind.tz else kind
+    if pa.types.is_map(kind):
+        return pa.map_(kind.key_field.with_type(_type_in_utc(kind.key_type)), kind.item_field.with_type(_type_in_utc(kind.item_type)))
+    if pa.types.is_struct(kind):
+        return pa.struct([one.with_type(_type_in_utc(one.type)) for one in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_type_in_utc(kind.value_type)))
+    return kind
+
+
+def _told_apart(names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Names of columns that DuckDB tells apart, and those that it does not: it would call the second ``a`` of two columns ``A`` and ``a``
+    something else, and answer of the first where ``a`` is meant.
+
+    >>> _told_apart(["g", "A", "a"])
+    (['g', 'A (column 2)', 'a (column 3)'], ['A', 'a'])
+    """
+    many = Counter(map(folded_name, names))
+    repeated = [one for one in names if many[folded_name(one)] > 1]
+    return [f"{one} (column {at})" if many[folded_name(one)] > 1 else one for at, one in enumerate(names, 1)], repeated
 
 
 def streamed(query: str, *, paths: Collection[Path], rows: int, seconds: float) -> Generator[pa.RecordBatch, None, None]:
@@ -105,10 +148,10 @@ def _interrupt(connection: duckdb.DuckDBPyConnection, seconds: float, ended: thr
         wait = _AGAIN
 
 
-def selected(query: str, tables: Mapping[str, pa.Table], params: Mapping[str, Any] | None = None) -> pa.Table:
+def selected(query: str, tables: Mapping[str, pa.Table], params: Mapping[str, Any] | None = None, *, zone: str = "") -> pa.Table:
     """The rows of one SELECT that a person wrote, over tables of rows. It reaches nothing else: no file, no setting, no other statement.
 
-    ``params`` are the values of its ``:name`` (or ``$name``), each of a type that DuckDB has; None is NULL.
+    ``params`` are the values of its ``:name`` (or ``$name``), each of a type that DuckDB has; None is NULL. ``zone`` is as of `fetched`.
 
     :raises InvalidOption: it is not one SELECT, a parameter has no value or is not there, or DuckDB cannot run it; says why.
     :raises EnvironmentProblem: DuckDB is not installed.
@@ -124,7 +167,7 @@ def selected(query: str, tables: Mapping[str, pa.Table], params: Mapping[str, An
         raise InvalidOption(f"query={shown(query)} is not one SELECT over {', '.join(tables)}")
     _check_parameters(query, set(statements[0].named_parameters), set(given))
     try:
-        return fetched(text, views={}, tables=tables, paths=(), params=given)
+        return fetched(text, views={}, tables=tables, paths=(), params=given, zone=zone)
     except CannotReadHere as problem:
         raise InvalidOption(f"query={shown(query)}: {problem}") from problem
 

@@ -95,7 +95,7 @@ class _Writer:
         self.hashed, self.position = (column.name for column in identity.columns)
         typed = dict(zip(source.columns, source.output, strict=False))
         own = [one for one in columns if one in typed]
-        if len({one.casefold() for one in columns}) < len(columns):
+        if len({one.lower() for one in columns}) < len(columns):
             raise CannotReadHere(f"columns of {source.relation.name} have names that differ in case alone")
         self.columns = columns
         self.asked = own

@@ -80,10 +80,10 @@ def _certain(source: Source, columns: list[_Column], file: pq.ParquetFile, setti
 
 def _columns(source: Source) -> Iterator[_Column]:
     """Those that bounds may be known of. The values of partitions are in the names of folders, whatever a file has of that name."""
-    partitions = {name.casefold() for name in source.relation.partition_columns}
+    partitions = {name.lower() for name in source.relation.partition_columns}
     for name, attribute in zip(source.columns, source.output, strict=True):
         kind = parse_type(attribute.type)
-        if isinstance(kind, ScalarType) and kind.name in _CLASSES and name.casefold() not in partitions:
+        if isinstance(kind, ScalarType) and kind.name in _CLASSES and name.lower() not in partitions:
             yield _Column(name, attribute, kind.name)
 
 

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.errors import InvalidOption, SourceUnavailable
 from airflow_lineage_provider.shown import shown
+from airflow_lineage_provider.sources.file_types import file_types
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyarrow import dataset
 
 _FORMATS = {".parquet": "parquet", ".csv": "csv"}
 
@@ -35,7 +37,8 @@ def file_table(path: Path, most_rows: int) -> pa.Table:
     """The rows of a Parquet or CSV file, or of a folder of Parquet files. A CSV file has a header, and its values are texts, or NULL where
     nothing stands: whether ``02138`` is a number it does not say.
 
-    :raises InvalidOption: it is no such file, or has more rows. :raises SourceUnavailable: it cannot be read.
+    :raises InvalidOption: it is no such file, has more rows, or a column is of other types in other files; names these.
+    :raises SourceUnavailable: it cannot be read.
     """
     import pyarrow as pa
     from pyarrow import dataset
@@ -53,9 +56,24 @@ def file_table(path: Path, most_rows: int) -> pa.Table:
             return table
         found = dataset.dataset(path, format="parquet", partitioning="hive")
         check_rows(found.count_rows(), str(path), most_rows)
-        return found.to_table()
+        return dataset.dataset(path, schema=_of_one_type(found), format="parquet", partitioning="hive").to_table()
     except (pa.ArrowException, OSError, UnicodeError) as problem:
         raise SourceUnavailable(f"{path} cannot be read: {problem}") from problem
+
+
+def _of_one_type(found: dataset.Dataset) -> pa.Schema:
+    """The columns of files with the types that they have in all: else values are cast to the first one's, times to their days, say."""
+    import pyarrow as pa
+
+    types = file_types(((one.path, one.physical_schema) for one in found.get_fragments()), nulls=True)
+    if types.unlike:
+        told = next(iter(types.unlike.values()))
+        raise InvalidOption(f"{told}: give files of one type, or an Arrow table with the column cast to one")
+    schema = found.schema
+    for at, column in enumerate(schema):
+        written = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+        schema = schema.set(at, column.with_type(types.widened.get(column.name, written)))
+    return schema
 
 
 def _texts(path: Path) -> pa.Table:

@@ -82,9 +82,9 @@ def _refused(constant: str) -> Any:
 
 def _check_names(names: set[str], columns: Mapping[str, str]) -> None:
     """:raises CannotReadHere: a name differs from a column's in case alone."""
-    own = {one.casefold(): one for one in columns}
+    own = {one.lower(): one for one in columns}
     for name in names:
-        if own.get(name.casefold(), name) != name:
+        if own.get(name.lower(), name) != name:
             raise CannotReadHere(f"it has {name}, which differs from a column's name in case alone")
 
 

@@ -31,18 +31,18 @@ class Partition:
     values: dict[str, str | None]
 
     def __contains__(self, column: str) -> bool:
-        return column.casefold() in self.values
+        return column.lower() in self.values
 
     def sql(self, column: str, kind: str) -> str:
         """The value as DuckDB's."""
-        value = self.values[column.casefold()]
+        value = self.values[column.lower()]
         return f"CAST({'NULL' if value is None else text(value)} AS {kind})"
 
     def arrow(self, column: str, kind: pa.DataType, rows: int) -> pa.ChunkedArray:
         """The value so often."""
         import pyarrow as pa
 
-        return pa.chunked_array([pa.array([self.values[column.casefold()]] * rows, pa.string()).cast(kind)])
+        return pa.chunked_array([pa.array([self.values[column.lower()]] * rows, pa.string()).cast(kind)])
 
 
 def unescaped(folder: str) -> str:
@@ -52,8 +52,8 @@ def unescaped(folder: str) -> str:
 
 def without_partitions(source: Source) -> Source:
     """The source with the columns alone that stand in its files: of a name that a file has, too, Spark takes what the folder says."""
-    named = {one.casefold() for one in source.relation.partition_columns}
-    own = [(name, a) for name, a in zip(source.columns, source.output, strict=False) if name.casefold() not in named]
+    named = {one.lower() for one in source.relation.partition_columns}
+    own = [(name, a) for name, a in zip(source.columns, source.output, strict=False) if name.lower() not in named]
     return replace(source, columns=tuple(name for name, _ in own), output=tuple(a for _, a in own))
 
 
@@ -65,9 +65,9 @@ def partition_of(source: Source, path: Path) -> Partition:
     columns = source.relation.partition_columns
     if columns and source.relation.kind == "table":
         _check_place(source, path)
-    types = {name.casefold(): a.type for name, a in zip(source.columns, source.output, strict=False)}
+    types = {name.lower(): a.type for name, a in zip(source.columns, source.output, strict=False)}
     folders = _folders(source, path, columns)
-    return Partition({name.casefold(): _value(name, types.get(name.casefold(), "string"), value) for name, value in folders})
+    return Partition({name.lower(): _value(name, types.get(name.lower(), "string"), value) for name, value in folders})
 
 
 def _check_place(source: Source, path: Path) -> None:

@@ -25,8 +25,8 @@ _CHANGING = frozenset({"age", "current_date", "current_role", "current_time", "c
 _WORKS = "write one expression of DuckDB's SQL over single rows, of functions that always give the same"
 
 
-def row_values(expressions: Sequence[str], rows: pa.Table) -> pa.Table:
-    """The values of expressions for each row, in the rows' order: ``value_0`` and so on.
+def row_values(expressions: Sequence[str], rows: pa.Table, zone: str) -> pa.Table:
+    """The values of expressions for each row, in the rows' order: ``value_0`` and so on, computed in a time ``zone``.
 
     :raises InvalidOption: one is none, has not one value for each row, would have others another time, or values that are others where they
         are read again; says which and why.
@@ -37,7 +37,7 @@ def row_values(expressions: Sequence[str], rows: pa.Table) -> pa.Table:
     _check_types(tuple(expressions), rows.schema)
     columns = ", ".join(f"({one}\n) AS value_{at}" for at, one in enumerate(expressions))
     try:
-        found = selected(f"SELECT {columns} FROM rows", {"rows": rows})
+        found = selected(f"SELECT {columns} FROM rows", {"rows": rows}, zone=zone)
     except InvalidOption as problem:
         why = str(problem.__cause__ or problem).removeprefix("DuckDB failed: ")
         told = ", ".join(map(shown, expressions))

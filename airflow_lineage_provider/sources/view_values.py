@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +16,10 @@ from airflow_lineage_provider.sources.duckdb_connection import name
 from airflow_lineage_provider.sources.duckdb_files import POSITION, file_problem, scan
 from airflow_lineage_provider.sources.duckdb_query import fetched, streamed
 from airflow_lineage_provider.sources.encoded_values import EncodedValues
+from airflow_lineage_provider.sources.file_types import FileTypes, file_types
 from airflow_lineage_provider.sources.files import CannotReadHere
 from airflow_lineage_provider.sql.asked_sql import UnbalancedSql, balanced
+from airflow_lineage_provider.sql.named_columns import named_columns
 from airflow_lineage_provider.sql.row_expressions import NotPlain, columns_of
 
 if TYPE_CHECKING:
@@ -31,36 +33,41 @@ _VECTOR, _PIECE_ROWS, _PIECE_BYTES = 2_048, 32_768, 2 * 2**20
 @dataclass(frozen=True)
 class ParquetRows:
     """The rows of files, one file after another. ``versions`` are their paths, sizes in bytes and times of change in nanoseconds;
-    ``counts`` how many rows each has."""
+    ``counts`` how many rows each has; ``types`` what the files have of other types under one name.
+    Expressions are computed in a time ``zone``; of none, in UTC."""
 
     versions: tuple[Version, ...]
     counts: tuple[int, ...]
     columns: tuple[str, ...]
+    types: FileTypes
+    zone: str = ""
 
     @classmethod
     def at(cls, places: Sequence[str | Path]) -> ParquetRows:
         """The rows of files, and of the Parquet files in folders, those in the order of their names.
 
         :raises SourceUnavailable: there is none, or it may not be looked at.
-        :raises InvalidOption: one cannot be read, or their columns differ.
+        :raises InvalidOption: one cannot be read, or their columns have other names.
         """
         import pyarrow.parquet as pq
         from pyarrow import ArrowException
 
         counts, columns, versions = [], None, tuple(file_version(path) for place in places for path in _files(Path(place)))
+        schemas = []
         for path, _, _ in versions:
             try:
                 with pq.ParquetFile(path) as file:
                     if problem := file_problem(file, Path(path)):
                         raise InvalidOption(f"{path} cannot be read by DuckDB: {problem}")
                     names = tuple(file.schema_arrow.names)
+                    schemas.append((path, file.schema_arrow))
                     counts.append(file.metadata.num_rows)
             except (ArrowException, OSError) as error:
                 raise InvalidOption(f"{path} is no Parquet file that can be read: {error}") from error
             if columns is not None and names != columns:
                 raise InvalidOption(f"the columns of {path} ({', '.join(names)}) are not those of {versions[0][0]} ({', '.join(columns)})")
             columns = names
-        return cls(versions, tuple(counts), columns or ())
+        return cls(versions, tuple(counts), columns or (), file_types(schemas))
 
     @property
     def count(self) -> int:
@@ -75,12 +82,27 @@ class ParquetRows:
     def values(self, expression: str) -> pa.ChunkedArray:
         """An expression of DuckDB's SQL over each row.
 
-        :raises InvalidOption: it is none. :raises SourceUnavailable: a file is not what it was.
+        :raises InvalidOption: it is none, or may have a column that is of other types in other files; names these.
+        :raises SourceUnavailable: a file is not what it was.
         """
-        view = {"rows": f"SELECT * EXCLUDE (file_row_number) FROM {scan(self.paths)}"}
-        found = _values(expression, self.count, self.columns, views=view, tables={}, paths=self.paths)
+        if self.types.unlike:
+            named = named_columns([expression], self.columns) if isinstance(expression, str) else None
+            self.check_types(self.columns if named is None else named)
+        view = {"rows": f"SELECT * EXCLUDE (file_row_number) FROM {self.scanned}"}
+        found = _values(expression, self.count, self.columns, views=view, tables={}, paths=self.paths, zone=self.zone)
         self.check()
         return found
+
+    @property
+    def scanned(self) -> str:
+        """The files in FROM. By names, DuckDB has the type that holds what all have; else it casts to that of the first."""
+        return scan(self.paths, by_name=bool(self.types.widened))
+
+    def check_types(self, columns: Collection[str]) -> None:
+        """That columns are of one type in all files. :raises InvalidOption: one is not; names two files and its types."""
+        if told := [one for column, one in self.types.unlike.items() if column in columns]:
+            works = "name files of one type, or give an Arrow table with the column cast to one"
+            raise InvalidOption(f"{told[0]}: read together, values would be cast from one to the other; {works}")
 
     def take(self, rows: Any, columns: Sequence[str] | None = None, ends: float | None = None) -> pa.Table:
         """The rows with these numbers, ascending, with all columns or these. It is ended at a time of `time.monotonic`, if one is given.
@@ -96,14 +118,21 @@ class ParquetRows:
         for path, count in zip(self.paths, self.counts, strict=True):
             own = numbers[slice(*numbers.searchsorted([first, first + count]))] - first
             if len(own) or not self.count:
-                parts.append(_rows_at(path, own, listed, ends))
+                parts.append(self._as_all(_rows_at(path, own, listed, ends)))
             first += count
         try:
-            found = pa.concat_tables(parts or [_rows_at(self.paths[0], numbers[:0], listed, ends)])
+            found = pa.concat_tables(parts or [self._as_all(_rows_at(self.paths[0], numbers[:0], listed, ends))])
         except pa.ArrowException as problem:
             raise SourceUnavailable(f"the rows of {path} and those of other files are not of the same types: {problem}") from problem
         self.check()
         return found
+
+    def _as_all(self, rows: pa.Table) -> pa.Table:
+        """Rows of one file with the types that whole numbers have of all files."""
+        for at, column in enumerate(rows.column_names):
+            if column in self.types.widened:
+                rows = rows.set_column(at, column, rows.column(at).cast(self.types.widened[column]))
+        return rows
 
     def check(self) -> None:
         """That the files are those whose rows were numbered. :raises SourceUnavailable: names those that are not."""
@@ -145,9 +174,10 @@ class ShownRows:
             raise InvalidOption(f"{shown(expression)}: {problem}") from problem
         self.rows.check()
         found, seen, kind = EncodedValues(self.most_values, self.most_bytes), 0, None
-        with closing(self._pieces([one for one in self.askable if one.casefold() in named])) as pieces:
+        with closing(self._pieces([one for one in self.askable if one.lower() in named])) as pieces:
             for piece in pieces:
-                values = _values(expression, len(piece), self.askable, views={}, tables={"rows": piece}, paths=(), seconds=_left(self.ends))
+                given: dict[str, Any] = {"seconds": _left(self.ends), "zone": self.rows.zone}
+                values = _values(expression, len(piece), self.askable, views={}, tables={"rows": piece}, paths=(), **given)
                 found.add(values)
                 seen, kind = seen + len(values), values.type
         self.rows.check()
@@ -165,7 +195,8 @@ class ShownRows:
             for size in [_PIECE_ROWS] * whole + [rest] * bool(rest or not whole):
                 yield pa.table({"": pa.nulls(size)})
             return
-        query = f"SELECT {', '.join(map(name, columns))} FROM {scan(self.rows.paths)}"
+        self.rows.check_types(columns)
+        query = f"SELECT {', '.join(map(name, columns))} FROM {self.rows.scanned}"
         try:
             if not self.count:
                 yield fetched(query, views={}, tables={}, paths=self.rows.paths, seconds=_left(self.ends))
@@ -184,9 +215,10 @@ class ShownRows:
 
 @dataclass(frozen=True)
 class TableRows:
-    """The rows of a table in memory."""
+    """The rows of a table in memory. Expressions are computed in a time ``zone``; of none, in UTC."""
 
     table: pa.Table
+    zone: str = ""
 
     @property
     def count(self) -> int:
@@ -195,7 +227,9 @@ class TableRows:
 
     def values(self, expression: str) -> pa.ChunkedArray:
         """An expression of DuckDB's SQL over each row. :raises InvalidOption: it is none."""
-        return _values(expression, self.count, tuple(self.table.column_names), views={}, tables={"rows": self.table}, paths=())
+        return _values(
+            expression, self.count, tuple(self.table.column_names), views={}, tables={"rows": self.table}, paths=(), zone=self.zone
+        )
 
     def take(self, rows: Any) -> pa.Table:
         """The rows with these numbers."""

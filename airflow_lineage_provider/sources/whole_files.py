@@ -106,8 +106,8 @@ def _partition(source: Source, path: Path) -> Partition:
 
 def _check_columns(source: Source, settings: Mapping[str, str]) -> None:
     """:raises CannotReadHere: a column is not in the files, or two cannot be told apart."""
-    table, names = source.relation.name, [column.casefold() for column in source.columns]
-    beside = {"_metadata", settings.get("spark.sql.columnNameOfCorruptRecord", "_corrupt_record").casefold()}
+    table, names = source.relation.name, [column.lower() for column in source.columns]
+    beside = {"_metadata", settings.get("spark.sql.columnNameOfCorruptRecord", "_corrupt_record").lower()}
     if not beside.isdisjoint(names):
         raise CannotReadHere(f"{table} has a column that says what is wrong with a line, or which file has it")
     if len(set(names)) < len(names):

@@ -10,6 +10,7 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from airflow_lineage_provider.plan.names import folded_name
 from airflow_lineage_provider.sql.asked_sql import balanced
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ Meaning = tuple[tuple[bool, str], ...]
 _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 _NOT_OF_A_ROW = frozenset({"select", "over", "columns"})
 _BEGIN_QUERIES = frozenset({"from", "with", "values", "table"})
+_CONSTANTS = frozenset({"true", "false", "null"})
+# After other words, what is in parentheses are the arguments of a call, or a list (IN).
+_BEFORE_PARENTHESES = frozenset({"and", "or", "not", "between", "case", "when", "then", "else", "is", "from", "like", "ilike"})
 
 
 def meaning(text: str) -> Meaning:
@@ -82,7 +86,7 @@ def is_of_each_row(text: str) -> bool:
 
 
 def with_columns(text: str, columns: Mapping[str, str]) -> str:
-    """The text with a quoted name of a column in the place of each expression that is a call, or in parentheses.
+    """The text with a quoted name of a column in the place of each expression that is a call, or in parentheses (which stay).
 
     >>> with_columns("year(day) = 2013 AND x.year(day) > 1", {"year(day)": "c"})
     '"c" = 2013 AND x.year(day) > 1'
@@ -92,7 +96,8 @@ def with_columns(text: str, columns: Mapping[str, str]) -> str:
     for expression, column in columns.items():
         wanted = _meaning(balanced(expression))
         if is_one_call(wanted):
-            text = _replaced(text, wanted, '"' + column.replace('"', '""') + '"')
+            name = '"' + column.replace('"', '""') + '"'
+            text = _replaced(text, wanted, f"({name})" if wanted[0] == (False, "(") else name)
     return text
 
 
@@ -106,13 +111,21 @@ def _replaced(text: str, wanted: Meaning, name: str) -> str:
     tokens = balanced(text)
     own, size, at, made, end = _meaning(tokens), len(wanted), 0, "", 0
     while at + size <= len(own):
-        if own[at : at + size] == wanted and (not at or own[at - 1][1] not in (".", "::")):
+        if own[at : at + size] == wanted and (not at or _is_an_end(own[at - 1], wanted)):
             made += text[end : tokens[at].start] + name
             end = tokens[at + size - 1].end + 1
             at += size
         else:
             at += 1
     return made + text[end:]
+
+
+def _is_an_end(before: tuple[bool, str], wanted: Meaning) -> bool:
+    """Whether an expression can begin after a token."""
+    is_text, word = before
+    if is_text or wanted[0] != (False, "("):
+        return is_text or word not in (".", "::")
+    return word not in (".", "::") and not word.endswith('"') and (not word.isidentifier() or word in _BEFORE_PARENTHESES)
 
 
 def _closes_at_the_end(tokens: Meaning) -> bool:
@@ -126,15 +139,30 @@ def _closes_at_the_end(tokens: Meaning) -> bool:
     return False
 
 
+def column_of(expression: str) -> str:
+    """The folded name of the column that an expression is; empty where it is more than a name.
+
+    >>> [column_of(one) for one in ('Day', '"Day" ', '"a""B"', "date", "year(day)", "'day'", "7", "true")]
+    ['day', 'day', 'a"b', 'date', '', '', '', '']
+
+    :raises UnbalancedSql: it cannot be read.
+    """
+    tokens = balanced(expression)
+    if len(tokens) != 1 or _is_text(tokens[0]):
+        return ""
+    name, is_quoted = folded_name(tokens[0].text), tokens[0].token_type.name == "IDENTIFIER"
+    return name if is_quoted or (name.isidentifier() and name not in _CONSTANTS) else ""
+
+
 def _meaning(tokens: Sequence[Token]) -> Meaning:
     return tuple((_is_text(token), token.text if _is_text(token) else _folded(token)) for token in tokens)
 
 
 def _folded(token: Token) -> str:
-    """A name is the same with and without quotes, but for words of SQL: ``"true"`` is a column, and ``true`` is none."""
-    if token.token_type.name == "IDENTIFIER" and not _is_plain_name(token.text):
-        return f'"{token.text.casefold()}"'
-    return token.text.casefold()
+    """A name is the same with and without quotes, but for words of SQL: ``"true"`` is a column, and ``true`` is none. It is the same in
+    any case of ASCII's letters, and of no others, as for DuckDB: ``maße`` is not ``masse``."""
+    name = folded_name(token.text)
+    return f'"{name}"' if token.token_type.name == "IDENTIFIER" and not _is_plain_name(token.text) else name
 
 
 @cache
@@ -157,7 +185,7 @@ def _depths(tokens: Sequence[Token]) -> Iterator[tuple[Token, int]]:
 
 def _word(token: Token) -> str:
     """A token that is no string and no quoted name, in small letters."""
-    return "" if _is_text(token) or token.token_type.name == "IDENTIFIER" else token.text.casefold()
+    return "" if _is_text(token) or token.token_type.name == "IDENTIFIER" else folded_name(token.text)
 
 
 def _is_text(token: Token) -> bool:

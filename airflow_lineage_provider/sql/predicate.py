@@ -94,14 +94,14 @@ class Reader:
         listed = ", ".join(column for column, _ in self.columns)
         if found:
             raise self.refused(name, f"{name.name} is ambiguous: {len(found)} columns of the result have that name; columns: {listed}")
-        known = {column.casefold(): column for column, _ in self.columns}
+        known = {column.lower(): column for column, _ in self.columns}
         # (Comparing names takes the product of their lengths.)
-        close = [known[match] for match in get_close_matches(name.name.casefold()[:_LONGEST_NAME], list(known), 3, 0.6)]
+        close = [known[match] for match in get_close_matches(name.name.lower()[:_LONGEST_NAME], list(known), 3, 0.6)]
         hint = f"; did you mean {' or '.join(close)}?" if close else "."
         raise self.refused(name, f"{name.name} is not a column of the result{hint} Its columns: {listed}")
 
     def _same(self, one: str, other: str) -> bool:
-        return one == other if self.case_sensitive else one.casefold() == other.casefold()
+        return one == other if self.case_sensitive else one.lower() == other.lower()
 
     def field(self, child: Expression, name: exp.Expr) -> Expression:
         """A field of a struct, or of every struct in an array."""

@@ -60,7 +60,7 @@ def columns_of(text: str) -> set[str]:
             raise NotPlain(f"{what} is not for expressions here, which have operators, CASE, CAST and {FUNCTIONS}")
     if (joined := sum(map(_joined, tree.walk()))) > MOST_JOINED:
         raise NotPlain(f"|| and concat put {joined} parts together, more than the {MOST_JOINED} of an expression here")
-    return {part.name.casefold() for column in tree.find_all(exp.Column) for part in column.parts}
+    return {part.name.lower() for column in tree.find_all(exp.Column) for part in column.parts}
 
 
 def _joined(node: exp.Expr) -> int:

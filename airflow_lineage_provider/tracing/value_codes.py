@@ -80,6 +80,18 @@ def with_one_nan(column: pa.ChunkedArray, *, signs: bool = False) -> pa.ChunkedA
     return pa.chunked_array([chunk.view(kind) for chunk in one.chunks], kind)
 
 
+def has_two_zeros(kind: pa.DataType) -> bool:
+    """Whether values of a type are, or hold, floating-point numbers: -0.0 and 0.0 are the same value, and a text tells them apart.
+
+    >>> import pyarrow as pa
+    >>> has_two_zeros(pa.list_(pa.float64())), has_two_zeros(pa.decimal128(9, 2))
+    (True, False)
+    """
+    import pyarrow as pa
+
+    return bool(pa.types.is_floating(kind)) or any(has_two_zeros(kind.field(at).type) for at in range(kind.num_fields))
+
+
 def _encoded(column: pa.ChunkedArray) -> Codes:
     import pyarrow as pa
 

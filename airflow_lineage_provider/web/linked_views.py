@@ -97,12 +97,14 @@ def table_asked(question: Question, run: Run, table: str) -> TableAsked:
 
 def _with_columns(plan: RecordedPlan, source: RecordedSource, table: str, rows: ParquetRows, certain: frozenset[str]) -> TableAsked:
     """The table with the columns of the files that may be asked about, and those of which a row may be shown, if masked."""
-    askable = {one.casefold() for one in askable_of_source(source, table, plan)}
-    known, discretion = {one.casefold() for one in source.source.columns}, discretion_of(plan)
-    shown = tuple(one for one in rows.columns if one.casefold() in known and not discretion.hides(one, table))
-    told = tuple(one for one in shown if one.casefold() in askable and not discretion.withholds(one, table))
-    sure = tuple(one for one in shown if one.casefold() in certain)
-    return TableAsked(table, rows, tuple(one for one in told if one in sure), sure, tuple(one for one in told if one not in sure))
+    askable = {one.lower() for one in askable_of_source(source, table, plan)}
+    known, discretion = {one.lower() for one in source.source.columns}, discretion_of(plan)
+    shown = tuple(one for one in rows.columns if one.lower() in known and not discretion.hides(one, table))
+    told = tuple(one for one in shown if one.lower() in askable and not discretion.withholds(one, table))
+    sure = tuple(one for one in shown if one.lower() in certain)
+    return TableAsked(
+        table, replace(rows, zone=plan.zone), tuple(one for one in told if one in sure), sure, tuple(one for one in told if one not in sure)
+    )
 
 
 def linked_views(question: Question, table: TableAsked, views: Mapping[str, str | Run]) -> LinkedViews:
@@ -119,7 +121,14 @@ def linked_views(question: Question, table: TableAsked, views: Mapping[str, str 
     for name, view in views.items():
         check_view(name, view, table)
     # (With the table's name in this run: it is the title, and masks go by it.)
-    key = (table.name, table.rows.versions, table.askable, table.shown, tuple((name, *_named(view)) for name, view in views.items()))
+    key = (
+        table.name,
+        table.rows.versions,
+        table.rows.zone,
+        table.askable,
+        table.shown,
+        tuple((name, *_named(view)) for name, view in views.items()),
+    )
     return _KEPT.found(key, partial(_made, question, table, views))
 
 
@@ -137,11 +146,11 @@ def check_view(name: str, view: str | Run, table: TableAsked) -> None:
         read = columns_of(view)
     except NotPlain as problem:
         raise InvalidOption(f"view {name}: {problem}") from problem
-    unsure = {one.casefold() for one in table.unsure}
-    if read & {one.casefold() for one in table.rows.columns} - {one.casefold() for one in table.askable} - unsure:
+    unsure = {one.lower() for one in table.unsure}
+    if read & {one.lower() for one in table.rows.columns} - {one.lower() for one in table.askable} - unsure:
         raise InvalidTarget(f"view {name}: {SECRET}")
     if read & unsure:
-        columns = ", ".join(one for one in table.unsure if one.casefold() in read)
+        columns = ", ".join(one for one in table.unsure if one.lower() in read)
         raise SparkRequired(f"view {name}: Spark alone reads {columns} of {table.name} for certain (an old calendar, say)")
 
 

@@ -19,5 +19,16 @@ BY = ["Mode", "year(day)", '"true"']
     ("random() < 2", None), ("max(mode) = 'x'", None), ("mode = :other", None), ("rows IS NULL", None),
 ])  # fmt: skip
 def test_classes_for_which_a_condition_holds(condition: str, wanted: list[bool] | None) -> None:
-    found = holds(condition, BY, VALUES, {"mode": "y"})
+    found = holds(condition, BY, VALUES, {"mode": "y"}, "")
+    assert (None if found is None else found.tolist()) == wanted
+
+
+@pytest.mark.parametrize(("by", "condition", "wanted"), [
+    (["maße"], "masse = 'x'", None), (["maße"], "MAßE = 'x'", [True, False]),
+    # A name that begins with a quote, and values that are no columns: none is called as another column is.
+    (['"""mode"'], "mode = 'x'", None), (['"""mode"'], "\"\"\"Mode\" = 'x'", [True, False]), (["'mode'"], "mode = 'x'", None),
+    (["mode", "MODE"], "mode_ = 'x'", None), (["date"], "DATE = 'x'", [True, False]), (["(mode)", "s"], "s IN (mode)", None),
+])  # fmt: skip
+def test_values_stand_for_the_columns_that_they_are_of_alone(by: list[str], condition: str, wanted: list[bool] | None) -> None:
+    found = holds(condition, by, VALUES.select(range(len(by))), {}, "")
     assert (None if found is None else found.tolist()) == wanted

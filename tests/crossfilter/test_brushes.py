@@ -165,6 +165,8 @@ def test_values_of_every_kind_are_bars() -> None:
     assert view.brush(b=[True]).counts["e"] == {"": 1, "a": 1, "é": 1}
     assert view.brush(b=["true"]).selected == 3
     assert (view.brush(d=["1.5"]).selected, view.brush(d=[2]).unknown) == (6, {"d": (2,)})
+    assert (view.brush(d=[1.5]).selected, view.brush(d=[1.25]).unknown) == (6, {"d": (1.25,)})
+    assert Crossfilter.over(table, {"e": "nullif(e, 'é')::ENUM('', 'a')"}).brush().counts == {"e": {"": 3, "a": 2, None: 1}}
     assert view.codes("e").dtype == np.uint8
     wide = Crossfilter.over(pa.table({"n": range(300)}), {"n": "n"})
     assert wide.codes("n").dtype == np.uint16

@@ -166,6 +166,38 @@ def test_files_of_which_one_has_other_types(tmp_path: Path) -> None:
         rows.take([1, 2])
 
 
+DRIFTED = [
+    (pa.array([1, 2], pa.int32()), pa.array([2.5, 2.0])),
+    (pa.array([Decimal("1.50")], pa.decimal128(5, 2)), pa.array([Decimal("1.504")], pa.decimal128(6, 3))),
+    (pa.array([19_000], pa.date32()), pa.array([19_000 * 86_400_000_000 + 1], pa.timestamp("us"))),
+    (pa.array([True]), pa.array([5])),
+    (pa.nulls(1), pa.array(["12"])),
+    (pa.array([{"f": 1}]), pa.array([{"f": 1.5}])),
+]
+
+
+@pytest.mark.parametrize("at", range(len(DRIFTED)))
+def test_values_are_not_cast_to_the_type_of_another_file(tmp_path: Path, at: int) -> None:
+    for name, column in zip("ab", DRIFTED[at], strict=True):
+        pq.write_table(pa.table({"Drifted": column, "n": [1] * len(column)}), tmp_path / f"{name}.parquet")
+    rows = ParquetRows.at([tmp_path])
+    for expression in ("drifted", "coalesce(rows.drifted::text, 'x')", "hash(rows)"):
+        for asked in (rows, ShownRows(rows, rows.columns, rows.columns, time.monotonic() + 60)):
+            with pytest.raises(InvalidOption, match=r"hash\(rows\)|Drifted is .* in .*a.parquet and .* in .*b.parquet"):
+                asked.values(expression)
+    assert set(rows.values("n").to_pylist()) == {1}, "of other columns there is nothing to refuse"
+
+
+def test_whole_numbers_of_all_files_are_of_the_widest_type(tmp_path: Path) -> None:
+    """And how a text was written is no type of it."""
+    large = 2**40
+    pq.write_table(pa.table({"n": pa.array([1, 2], pa.int16()), "t": pa.array(["x", "y"]).dictionary_encode()}), tmp_path / "a.parquet")
+    pq.write_table(pa.table({"n": [large, 2], "t": pa.array(["x", "z"], pa.large_string())}), tmp_path / "b.parquet")
+    found = Crossfilter.over(tmp_path, {"n": "n", "t": "t"})
+    assert found.brush().counts == {"n": {1: 1, 2: 2, large: 1}, "t": {"x": 2, "y": 1, "z": 1}}
+    assert found.brush(n=[2]).rows().to_pylist() == [{"n": 2, "t": "y"}, {"n": 2, "t": "z"}]
+
+
 def test_files_that_may_not_be_looked_at(rows: ParquetRows, monkeypatch: pytest.MonkeyPatch) -> None:
     def is_file(path: Path) -> bool:
         raise PermissionError(13, "Permission denied", str(path))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from datetime import date
+from datetime import UTC, date, datetime
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -330,3 +332,29 @@ def test_an_aggregation_reads_the_columns_that_it_names(runs: dict[str, Run], mo
     assert told(of_air) == told(whole.where("mode = 'AIR'"))
     session = runs["session"].backward("true", "part_session")
     assert near(session.aggregate("kind"), session.replaced().aggregate("kind"))
+
+
+def test_times_are_in_the_zone_of_the_session_whatever_was_captured(spark: SparkSession, store: Store, tmp_path: Path) -> None:
+    """A month of the result is the month of its rows, by what was captured as by what is traced."""
+    times = [datetime(2024, 1, 31, 23, 30, tzinfo=UTC), datetime(2024, 2, 1, 12, tzinfo=UTC), datetime(2024, 3, 1, 1, tzinfo=UTC)]
+    pq.write_table(pa.table({"n": [1, 2, 3], "ts": pa.array(times, pa.timestamp("us", "UTC"))}), tmp_path / "a.parquet")
+    spark.read.parquet(str(tmp_path)).createOrReplaceTempView("zoned")
+    before = str(spark.conf.get("spark.sql.session.timeZone"))
+    spark.conf.set("spark.sql.session.timeZone", "Europe/Amsterdam")
+    try:
+        run = Lineage(spark, store=store).run("SELECT month(ts) AS m, count(*) AS c FROM zoned GROUP BY month(ts)", name="zoned")
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", before)
+    wanted: list[CaptureTable] = [
+        CaptureTable(), CaptureTable(cube=[Cube(by=["month(ts)"])]), CaptureTable(cube=[Cube(by=["ts"])]),
+        CaptureTable(partition_by=["ts"]), CaptureTable(partition_by=["hour(ts)"]), CaptureTable(granularity=["ts"]),
+        CaptureTable(where="month(ts) = 2"),
+    ]  # fmt: skip
+    for one in (None, *wanted):
+        if one is not None:
+            run.capture(tables={"zoned": one}, progress=False)
+        found = run.backward("true", table="zoned", progress=False).where("month(ts) = 2")
+        assert found.aggregate(by=["month(ts) AS m"], measures=[]).to_pylist() == [{"m": 2}], one
+        if one is None or not one.granularity:
+            found = run.backward("m = 2", table="zoned", progress=False).where("month(ts) = 2 AND hour(ts) IN (0, 13)")
+            assert found.aggregate().to_pylist() == [{"count(*)": 2}], one

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from pyarrow import parquet
 from rich.console import Console
@@ -78,6 +79,50 @@ def test_a_csv_file_has_texts(tmp_path: Path) -> None:
     path.write_text("")
     with pytest.raises(SourceUnavailable, match=r"physicians\.csv cannot be read"):
         lineage().profile(str(path), ["zip -> city"])
+
+
+def test_values_are_not_cast_to_the_type_of_another_file(tmp_path: Path) -> None:
+    day = 19_000 * 86_400_000_000
+    unlike = [
+        (pa.array([19_000, 19_000], pa.date32()), pa.array([day, day + 1], pa.timestamp("us"))),
+        (pa.array([True, True]), pa.array([1, 5])),
+    ]
+    for columns in unlike:
+        for name, column in zip("ab", columns, strict=True):
+            parquet.write_table(pa.table({"x": ["p", "p"], "y": column}), tmp_path / f"{name}.parquet")
+        with pytest.raises(InvalidOption, match=r"y is .* in .*a.parquet and .* in .*b.parquet"):
+            lineage().profile(tmp_path, ["x -> y"])
+    alike = [(pa.nulls(2), pa.array([7, 2**40])), (pa.array([7, 2], pa.int8()), pa.array([7, 2**40])), (pa.array([1, 7]), pa.nulls(2))]
+    for columns in alike:
+        for name, column in zip("ab", columns, strict=True):
+            parquet.write_table(pa.table({"x": pa.array(["p", "q"]).dictionary_encode(), "y": column}), tmp_path / f"{name}.parquet")
+        assert lineage().profile(tmp_path, ["y -> x"], nulls="value").rows.column("y").to_pylist() == [
+            y for one in columns for y in one.to_pylist()
+        ]
+
+
+def test_values_are_the_same_however_they_are_written(tmp_path: Path) -> None:
+    """Categories of pandas among them: with a value twice in a dictionary, which Arrow lets be, and other dictionaries in other chunks."""
+    plain = pa.chunked_array([["x", "x", "y", None], ["z", "x"]])
+    twice = pa.DictionaryArray.from_arrays(pa.array([0, 2, 1, 3], pa.int32()), pa.array(["x", "y", "x", None]))
+    written = {
+        "chunks": pa.chunked_array([chunk.dictionary_encode() for chunk in plain.chunks]),
+        "twice": pa.chunked_array([twice, pa.array(["z", "x"]).dictionary_encode()]),
+        "runs": pa.chunked_array([pc.run_end_encode(chunk) for chunk in plain.chunks]),
+        "views": plain.cast(pa.string_view()),
+    }
+    other = pa.array([1, 1, 2, 3, 4, 5])
+    for what, column in written.items():
+        for method in ("cd", "ug", "auto"):
+            for fds in (["c -> n", "n -> c"], ["c -> n", "n -> c", "c -> m"]):
+                found, known = (
+                    lineage().profile(pa.table({"c": one, "n": other, "m": other}), fds, method=method, nulls="value")
+                    for one in (column, plain)
+                )
+                for at in range(len(fds)):
+                    assert found.values(at).to_pylist() == known.values(at).to_pylist(), (what, method)
+    parquet.write_table(pa.Table.from_pandas(pa.table({"c": written["chunks"], "n": other}).to_pandas()), tmp_path / "a.parquet")
+    assert lineage().profile(tmp_path / "a.parquet", ["c -> n"]).values(0).to_pylist() == [{"c": "x", "different_values": 2, "rows": 3}]
 
 
 def test_files_and_frames_give_the_same(tmp_path: Path) -> None:

@@ -6,13 +6,17 @@ import datetime as dt
 import random
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from airflow_lineage_provider.answers.consumed_rows import aggregated, aggregated_schema
+from airflow_lineage_provider.answers.crossfilter import Crossfilter
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
+from airflow_lineage_provider.deriving.narrowing import holds
+from airflow_lineage_provider.deriving.values import _zone
 from airflow_lineage_provider.errors import InvalidOption
 from airflow_lineage_provider.plan.guarantees import EXACT
 from tests.sources.test_selected import LOANS, RUN
@@ -128,12 +132,36 @@ def test_what_is_no_expression_over_them(ask: Callable[[], Any], message: str) -
 
 def test_the_columns_of_an_aggregation_are_known_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
     for by, measures in (("mode", ["count(*)", "sum(quantity) AS q"]), (["year(shipped) AS y", "tax"], "max(shipped)"), ([], ["avg(tax)"])):
-        assert aggregated_schema(by, measures, ROWS.rows.slice(0, 0)) == aggregated(by, measures, ROWS.rows).schema
+        assert aggregated_schema(by, measures, ROWS.rows.slice(0, 0), "") == aggregated(by, measures, ROWS.rows, "").schema
     for _ in range(2):
         with pytest.raises(InvalidOption, match="nothing_such"):
-            aggregated_schema(["nothing_such"], [], ROWS.rows.slice(0, 0))
+            aggregated_schema(["nothing_such"], [], ROWS.rows.slice(0, 0), "")
     # The same again is known, and of another table it is not.
     monkeypatch.setattr("airflow_lineage_provider.answers.consumed_rows.aggregated", lambda *_: 1 / 0)
-    assert aggregated_schema([], ["avg(tax)"], ROWS.rows.slice(0, 0)).names == ["avg(tax)"]
+    assert aggregated_schema([], ["avg(tax)"], ROWS.rows.slice(0, 0), "").names == ["avg(tax)"]
     with pytest.raises(ZeroDivisionError):
-        aggregated_schema([], ["avg(tax)"], ROWS.rows.slice(0, 0).select(["tax"]))
+        aggregated_schema([], ["avg(tax)"], ROWS.rows.slice(0, 0).select(["tax"]), "")
+
+
+INSTANTS = [dt.datetime(2024, 1, 31, 23, 30, tzinfo=dt.UTC), dt.datetime(2024, 2, 1, 12, tzinfo=dt.UTC)]
+
+
+@pytest.mark.parametrize(("zone", "months", "hour"), [
+    ("", {1: 1, 2: 1}, 23), ("Europe/Amsterdam", {2: 2}, 0), ("+01:00", {2: 2}, 0), ("GMT-1", {1: 1, 2: 1}, 22),
+])  # fmt: skip
+def test_times_are_in_the_zone_of_the_runs_session(zone: str, months: dict[int, int], hour: int) -> None:
+    table = pa.table({"ts": pa.array(INSTANTS, pa.timestamp("us", "UTC"))})
+    rows = replace(ROWS, run=replace(RUN, zone=zone), rows=table, links=ROWS.links.slice(0, 0), numbers=())
+    assert rows.where(f"hour(ts) = {hour}").rows.to_pylist() == [{"ts": INSTANTS[0]}]
+    assert rows.where("ts = :at", at=INSTANTS[0].astimezone(_zone(zone or "UTC")).replace(tzinfo=None)).rows.num_rows == 1
+    assert {one["m"]: one["n"] for one in rows.aggregate("month(ts) AS m", "count(*) AS n").to_pylist()} == months
+    assert rows.query("SELECT list(ts) AS ts FROM rows").schema.field(0).type.value_type == table.schema.field(0).type
+    assert Crossfilter.over(rows, {"m": "month(ts)"}).brush().counts == {"m": months}
+    held = holds("month(ts) = 2", ["ts"], table, {}, zone)
+    assert held is not None
+    assert held.sum() == months[2]
+
+
+def test_a_zone_that_duckdb_does_not_know_is_refused() -> None:
+    with pytest.raises(InvalidOption, match="DuckDB does not know Moon/Base, the time zone of the run's session"):
+        replace(ROWS, run=replace(RUN, zone="Moon/Base")).where("tax = 1")

@@ -30,10 +30,10 @@ def test_no_column_is_left_out() -> None:
             continue
         narrow = ROWS.select([name for name in ROWS.column_names if name in named] or ["note"])
         try:
-            whole = aggregated((), expression, ROWS)
+            whole = aggregated((), expression, ROWS, "")
         except InvalidOption:
             continue
-        assert aggregated((), expression, narrow) == whole, expression
+        assert aggregated((), expression, narrow, "") == whole, expression
         compared += 1
     assert compared >= 12
 

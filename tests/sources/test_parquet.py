@@ -63,9 +63,9 @@ def test_many_files_are_read_by_one_database(tmp_path: Path, monkeypatch: pytest
     """Few have one each, which the next question finds; of many none would stay, and making one takes longer than the reading."""
     make, of = duckdb_connection._made, list[frozenset[str]]()
 
-    def noting(paths: frozenset[str], may_skip: bool) -> Any:
+    def noting(paths: frozenset[str], may_skip: bool, zone: str) -> Any:
         of.append(paths)
-        return make(paths, may_skip)
+        return make(paths, may_skip, zone)
 
     monkeypatch.setattr(duckdb_connection, "_made", noting)
     for number in range(files):

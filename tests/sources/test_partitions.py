@@ -145,3 +145,13 @@ def test_tables_of_the_catalog_are_left_to_spark(tmp_path: Path) -> None:
     """Their partitions may stand anywhere."""
     with pytest.raises(CannotReadHere, match="is a table partitioned by p"):
         duckdb_source(source(("p",), kind="table", p="int"), KEY, ["p"], {"7": str(tmp_path)}, {})
+
+
+def test_a_column_is_no_partition_of_a_name_that_folds_to_the_same(tmp_path: Path) -> None:
+    """To Spark ``maße`` and ``masse`` are two: it compares names in lower case."""
+    folder = tmp_path / "Maße=1"
+    folder.mkdir()
+    parquet.write_table(pa.table({"masse": [5, 6]}), folder / "a.parquet")
+    one = source(("Maße",), folder=tmp_path, masse="bigint", maße="int")
+    found = partition_of(one, folder / "a.parquet")
+    assert ("maße" in found, "masse" in found, without_partitions(one).columns) == (True, False, ("masse",))

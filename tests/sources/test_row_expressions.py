@@ -26,7 +26,7 @@ LOST = {
 def test_what_would_be_another_value_when_it_is_read_again() -> None:
     for (expression, told), rows in product(LOST.items(), (ROWS, ROWS.slice(0, 0))):
         with pytest.raises(InvalidOption, match=told):
-            row_values(["n", expression], rows)
+            row_values(["n", expression], rows, "")
 
 
 def test_why() -> None:
@@ -39,4 +39,4 @@ def test_why() -> None:
 def test_what_is_the_same() -> None:
     texts = ["name", '"name"', "lower(name)", "name COLLATE NOCASE = 'B'", "'collate'"]
     for expression in [*texts, "n / 2", "year(day)", "parts", "{'n': n}", "day - day", "NULL"]:
-        assert row_values([expression], ROWS).num_rows == row_values([expression, "n"], ROWS).num_rows == 3
+        assert row_values([expression], ROWS, "").num_rows == row_values([expression, "n"], ROWS, "").num_rows == 3

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from airflow_lineage_provider.answers.crossfilter import Crossfilter
 from airflow_lineage_provider.answers.explanation import RunSummary
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.errors import EnvironmentProblem, InvalidOption
@@ -53,6 +56,20 @@ def test_rows_and_links() -> None:
 def test_what_is_not_one_select_over_them(query: str, message: str) -> None:
     with pytest.raises(InvalidOption, match=message):
         LOANS.query(query)
+
+
+def test_columns_that_duckdb_does_not_tell_apart_are_not_taken_for_one_another() -> None:
+    """It would call the second ``a_1``, and ``a`` would be the first."""
+    alike = rows_of(pa.Table.from_arrays([pa.array([1, 1]), pa.array([7, 8]), pa.array(["x", "y"])], names=["A", "a", "g"]))
+    asking: list[Callable[[], Any]] = [
+        lambda: alike.query("SELECT sum(a) AS s FROM rows"), lambda: alike.where("a = 7"), lambda: alike.aggregate(by=["A"]),
+        lambda: Crossfilter.over(alike, {"v": "a"}),
+    ]  # fmt: skip
+    for ask in asking:
+        with pytest.raises(InvalidOption, match="does not tell the columns A, a apart"):
+            ask()
+    assert alike.aggregate(by=["g"], measures=['sum("a (column 2)") AS s']).to_pylist() == [{"g": "x", "s": 7}, {"g": "y", "s": 8}]
+    assert alike.where("g = 'x'").rows.to_pylist() == [{"A": 1, "a": 7, "g": "x"}]
 
 
 def test_no_file_is_read_and_none_written(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from airflow_lineage_provider.sources.duckdb_query import selected
 from airflow_lineage_provider.sources.row_expressions import always_the_same
 from airflow_lineage_provider.sql.asked_sql import UnbalancedSql
-from airflow_lineage_provider.sql.conditions import implies, is_of_each_row, parts, with_columns
+from airflow_lineage_provider.sql.conditions import implies, is_of_each_row, meaning, parts, with_columns
 
 VALUES = [-1, 0, 1, 2, None]
 ROWS = pa.table(dict(zip(["a", "b", "c"], map(list, zip(*itertools.product(VALUES, VALUES, VALUES), strict=True)), strict=True)))
@@ -60,8 +60,23 @@ def test_what_is_about_single_rows() -> None:
 def test_calls_in_the_place_of_columns() -> None:
     columns = {"year(day)": "c", "a + b": "d", "(a + b)": "e", "f(x) + g(y)": "h"}
     assert with_columns("YEAR(day)+1 = (a + b) AND c * a + b > 0 AND f(x) + g(y) > z.year(day)", columns) == (
-        '"c"+1 = "e" AND c * a + b > 0 AND f(x) + g(y) > z.year(day)'
+        '"c"+1 = ("e") AND c * a + b > 0 AND f(x) + g(y) > z.year(day)'
     )
+
+
+def test_what_is_in_parentheses_is_no_list_and_no_arguments() -> None:
+    """``s IN "value_1"`` looks for a text in another, and the arguments of a call are no row."""
+    for text in ("s IN (c)", "f(c) > 0", '"f"(c) > 0', "x.f (c)"):
+        assert with_columns(text, {"(c)": "value_1"}) == text
+    assert with_columns("NOT (c) OR -(C) > 0", {"(c)": "value_1"}) == 'NOT ("value_1") OR -("value_1") > 0'
+
+
+def test_names_are_the_same_as_duckdb_has_them() -> None:
+    """Which folds the letters of ASCII alone: ``maße`` and ``masse`` are two columns."""
+    rows = pa.table({"maße": [1], "masse": [2], "É": [3], "é": [4]})
+    for one, other in itertools.product([*rows.column_names, "MAßE", "Masse"], rows.column_names):
+        alike = selected(f"SELECT {one} = {other} FROM rows", {"rows": rows})[0][0].as_py()
+        assert (meaning(one) == meaning(other)) == implies(f"{one} > 0", f"{other} > 0") == alike
 
 
 def test_functions_that_change() -> None:

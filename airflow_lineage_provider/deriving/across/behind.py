@@ -47,7 +47,7 @@ def named_rows(found: Mapping[str, LineageRows], table: str) -> LineageRows:
 
     :raises InvalidTarget: there is no such table among them.
     """
-    names = [name for name in found if name == table] or [name for name in found if name.casefold() == table.casefold()]
+    names = [name for name in found if name == table] or [name for name in found if name.lower() == table.lower()]
     if len(names) != 1:
         raise InvalidTarget(f"no source table {table!r} is behind the run; there are {', '.join(found) or 'none'}")
     return found[names[0]]

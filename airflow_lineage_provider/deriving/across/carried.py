@@ -102,5 +102,5 @@ def _of_result(carried: Carried, column: str) -> Columns | None:
     """What a column of a writer's result carries: found without regard to case, as Spark finds it; None where there is none."""
     if UNTOLD in carried:
         return carried[UNTOLD]
-    found = [of for (table, name), of in carried.items() if not table and name.casefold() == column.casefold()]
+    found = [of for (table, name), of in carried.items() if not table and name.lower() == column.lower()]
     return frozenset().union(*found) if found else None

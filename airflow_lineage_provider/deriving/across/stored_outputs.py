@@ -106,7 +106,7 @@ def written_rows(source: RecordedSource, keys: pa.Table, made: MadeBy, numbered:
 def columns_by_name(recorded: RecordedPlan) -> dict[str, Attribute]:
     """The result's columns by their names, and by their names without regard to case: as Spark finds them in files."""
     named = list(zip(recorded.plan.names, recorded.plan.output, strict=True))
-    return {name.casefold(): a for name, a in named} | dict(named)
+    return {name.lower(): a for name, a in named} | dict(named)
 
 
 def columns_as_read(recorded: RecordedPlan, source: Source) -> dict[str, Attribute]:
@@ -115,13 +115,13 @@ def columns_as_read(recorded: RecordedPlan, source: Source) -> dict[str, Attribu
     CSV files have no names that count: Spark gives a reader's names to their columns by place, whatever a header says.
     """
     by_name, relation = columns_by_name(recorded), source.relation
-    found = {name: by_name.get(name) or by_name.get(name.casefold()) for name in source.columns}
+    found = {name: by_name.get(name) or by_name.get(name.lower()) for name in source.columns}
     if relation.format.lower() == "csv":
         options = {key.lower(): value for key, value in relation.options}
         # Partitions are folders, and what could not be read stands in a column of its own.
-        elsewhere = {name.casefold() for name in (*relation.partition_columns, options.get("columnnameofcorruptrecord", "_corrupt_record"))}
-        read = [name for name in source.columns if name.casefold() not in elsewhere]
-        written = [a for name, a in zip(recorded.plan.names, recorded.plan.output, strict=True) if name.casefold() not in elsewhere]
+        elsewhere = {name.lower() for name in (*relation.partition_columns, options.get("columnnameofcorruptrecord", "_corrupt_record"))}
+        read = [name for name in source.columns if name.lower() not in elsewhere]
+        written = [a for name, a in zip(recorded.plan.names, recorded.plan.output, strict=True) if name.lower() not in elsewhere]
         found |= dict.fromkeys(read) | dict(zip(read, written, strict=False))
     return {name: a for name, a in found.items() if a is not None}
 
@@ -129,5 +129,5 @@ def columns_as_read(recorded: RecordedPlan, source: Source) -> dict[str, Attribu
 def result_columns(recorded: RecordedPlan, names: tuple[str, ...]) -> list[str] | None:
     """The stored columns behind columns of a run's result; None where one is not there."""
     stored, result = dict(recorded.materialized[0].columns), columns_by_name(recorded)
-    found = [result.get(name) or result.get(name.casefold()) for name in names]
+    found = [result.get(name) or result.get(name.lower()) for name in names]
     return None if None in found else [stored[a.id] for a in found if a is not None]

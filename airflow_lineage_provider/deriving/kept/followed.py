@@ -100,7 +100,7 @@ def _tables(one: LineageRows) -> Iterator[tuple[str, DerivationTable]]:
 def _restored(record: DerivationRecord, table: str, kept: RowsDetails, run: RunSummary, tables: KeptTables) -> LineageRows:
     run_id = kept.run.id
     return LineageRows(
-        run=run,
+        run=replace(run, zone=kept.run.zone),
         asked=record.target,
         asked_table=table,
         table="result",

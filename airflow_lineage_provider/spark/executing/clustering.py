@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def check_clustering(frame: DataFrame, columns: Sequence[str]) -> None:
     """:raises InvalidOutput: the frame has no such column, or its values have no order."""
     exact = frame.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
-    places = {(name if exact else name.casefold()): at for at, name in enumerate(frame.columns)}
-    found = [places.get(name if exact else name.casefold()) for name in columns]
+    places = {(name if exact else name.lower()): at for at, name in enumerate(frame.columns)}
+    found = [places.get(name if exact else name.lower()) for name in columns]
     missing = [name for name, at in zip(columns, found, strict=True) if at is None]
     if missing:
         raise InvalidOutput(f"cluster_by names column {missing[0]}, which the result has not; it has {', '.join(frame.columns)}")

@@ -93,7 +93,7 @@ def _is_taken(kind: DataType, in_struct: bool = False) -> bool:
             return _is_taken(key) and _is_taken(value)
         case StructType(fields):
             # Fields that differ in case alone, or none at all, Spark does not write.
-            names = {one.name.casefold() for one in fields}
+            names = {one.name.lower() for one in fields}
             return bool(names) and len(names) == len(fields) and all(_is_taken(one.type, in_struct=True) for one in fields)
         case ScalarType(name):
             # Spark skips by a struct's statistics, too, which leave NaN out; of a column alone that is kept from it (`columns_read`).

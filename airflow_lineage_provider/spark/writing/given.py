@@ -178,8 +178,8 @@ def named_as_in(table: str, frame: DataFrame, given: Sequence[str] = (), static:
 
     ``given``: the table's columns that the statement lists, by default all but those of ``static`` partitions.
     """
-    fixed = {name.casefold() for name in static}
-    names = list(given) or [name for name in frame.sparkSession.table(table).columns if name.casefold() not in fixed]
+    fixed = {name.lower() for name in static}
+    names = list(given) or [name for name in frame.sparkSession.table(table).columns if name.lower() not in fixed]
     own = frame.columns
     there = [*names[: len(own)], *own[len(names) :]]
     return frame if there == own else frame.toDF(*there)

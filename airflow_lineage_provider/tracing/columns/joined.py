@@ -85,5 +85,5 @@ def _place(name: str, names: Sequence[str]) -> int | None:
     >>> [_place(name, ("a", "B", "b")) for name in ("b", "A", "c")]
     [2, 0, None]
     """
-    exact = [at for at, one in enumerate(names) if one == name] or [at for at, one in enumerate(names) if one.casefold() == name.casefold()]
+    exact = [at for at, one in enumerate(names) if one == name] or [at for at, one in enumerate(names) if one.lower() == name.lower()]
     return exact[0] if exact else None

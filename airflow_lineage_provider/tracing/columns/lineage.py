@@ -77,7 +77,7 @@ class ColumnLineage:
 
         :raises InvalidTarget: the result has none.
         """
-        found = tuple(one for one in self.columns if one.name.casefold() == name.casefold())
+        found = tuple(one for one in self.columns if one.name.lower() == name.lower())
         if not found:
             raise InvalidTarget(f"the result has no column {name!r}; it has {', '.join(one.name for one in self.columns)}")
         return found
