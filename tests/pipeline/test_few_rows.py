@@ -18,6 +18,7 @@ from airflow_lineage_provider.spark.executing.row_sizes import bytes_of, kept_si
 from airflow_lineage_provider.spark.frames import renamed, selected
 from airflow_lineage_provider.spark.session import apply_conf
 from airflow_lineage_provider.store import Store
+from tests.in_turn import sampled
 from tests.store.conftest import sql
 
 pytestmark = pytest.mark.spark
@@ -36,7 +37,7 @@ def kept(spark: SparkSession, rows: int, partitions: int, *values: str) -> Any:
 
 @pytest.mark.parametrize(
     ("rows", "partitions", "values", "whole"),
-    [
+    sampled([
         (0, 2, "id", True),
         (10, 1, "id", True),
         (10, 4, "id", True),
@@ -51,8 +52,8 @@ def kept(spark: SparkSession, rows: int, partitions: int, *values: str) -> Any:
         (4, 1, "repeat('x', 1000000)", True),
         (4, 1, "repeat('x', 8000001)", False),
         (200, 2, "array(repeat('x', 50000))", False),
-    ],
-)
+    ], 2),
+)  # fmt: skip
 def test_all_rows_or_none(spark: SparkSession, rows: int, partitions: int, values: str, whole: bool) -> None:
     frame = kept(spark, rows, partitions, values)
     found = collected(frame)

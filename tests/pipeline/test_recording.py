@@ -244,7 +244,7 @@ REFUSED: dict[str, tuple[Write, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", sampled(REFUSED, 2))
 def test_refused_before_it_is_made(
     lineage: Lineage, spark: SparkSession, judged: DataFrame, tmp_path: Path, tables: str, name: str
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 import tempfile
 import threading
@@ -115,11 +116,12 @@ def test_between_the_partitions_of_a_load(
     monkeypatch.setattr(few_rows, "_MUCH", 0)
     lineage = Lineage(spark, store=lineage.store, data="store")  # else the rows are counted before the first is loaded
     stages: list[str] = []
-    gate, folder = tmp_path / "gate", str(tmp_path / "several")
+    # (A path that a function holds stands for what is in the file, and is part of its version.)
+    gate, folder = str(tmp_path / "gate"), str(tmp_path / "several")
 
     def slow(x: int) -> int:
         deadline = time.monotonic() + 60
-        while x == ROWS - 1 and not gate.exists() and time.monotonic() < deadline:
+        while x == ROWS - 1 and not os.path.exists(gate) and time.monotonic() < deadline:
             time.sleep(0.05)
         return x % 3
 
@@ -137,7 +139,7 @@ def test_between_the_partitions_of_a_load(
             if found[0][0]:
                 kill(home)
                 loaded.append(int(str(found[0][0])))
-        gate.touch()
+        Path(gate).touch()
 
     out = str(tmp_path / "out")
     watching = threading.Thread(target=killer)
