@@ -72,6 +72,7 @@ def declared(
     module: str | None,
     background: Any = None,
     vectorized: Vectorized = False,
+    has_copies: bool = True,
 ) -> ReasonedUdf:
     """The UDF of an adapter, in the registry. ``method`` is what its reasons say of how they are made: the versions of the libraries
     are added to it.
@@ -94,6 +95,7 @@ def declared(
         outcome=outcome,
         module=module or calling_module(),
         qualname=name,
+        has_copies=has_copies,
     )
     method["libraries"] = dict(udf.libraries)
     registry.add(udf)

@@ -142,10 +142,17 @@ def _chosen(found: Decisions, label: Any, name: str) -> int | None:
 
 
 def _one_thread(model: Any) -> Any:
-    """A copy that does not start threads: a Spark task has one core, and threads add up in an order that changes the last digit."""
-    single = copy.copy(model)
-    if hasattr(single, "steps"):
-        single.steps = [(step, _one_thread(each) if hasattr(each, "get_params") else each) for step, each in single.steps]
-    elif isinstance(getattr(single, "n_jobs", None), int):
-        single.n_jobs = 1
-    return single
+    """A copy, whatever is done to the model from here on (``partial_fit`` changes what it has learnt in place), that does not start
+    threads: a Spark task has one core, and threads add up in an order that changes the last digit.
+    """
+    own = copy.deepcopy(model)
+    _without_threads(own)
+    return own
+
+
+def _without_threads(model: Any) -> None:
+    for _, each in getattr(model, "steps", ()):
+        if hasattr(each, "get_params"):
+            _without_threads(each)
+    if not hasattr(model, "steps") and isinstance(getattr(model, "n_jobs", None), int):
+        model.n_jobs = 1

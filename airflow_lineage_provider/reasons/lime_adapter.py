@@ -279,6 +279,7 @@ def lime_text_udf(
         features=None,
         outcome=outcome,
         model=predict_proba,
+        has_copies=False,
         model_path=model_path,
         seed=seed,
         module=module,

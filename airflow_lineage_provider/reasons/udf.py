@@ -50,6 +50,7 @@ class ReasonedUdf:
     :param module, qualname: where it is declared; main's by default.
     :param features: what people call the arguments, by name: a `Feature`, or a label. No part of the version.
     :param outcome: the same of the value.
+    :param has_copies: whether the functions have copies of model and background, so that these are what they were when it was declared.
     :raises UdfDeclarationError: a wrong name, type or signature, or a model whose version cannot be taken.
     """
 
@@ -78,6 +79,7 @@ class ReasonedUdf:
         qualname: str | None = None,
         features: Features | None = None,
         outcome: Feature | str | None = None,
+        has_copies: bool = False,
     ) -> None:
         check_word("vectorized", vectorized, Vectorized, UdfDeclarationError)
         self.name = _checked_name(getattr(main, "__name__", "") if name is None else name)
@@ -98,6 +100,8 @@ class ReasonedUdf:
         self.model_path = str(model.absolute()) if isinstance(model, Path) else None
         self._decides_with = {"model": model, "background data": background}
         self.model_hash, self.background_hash = self._hashes()
+        if has_copies:
+            self._decides_with = {}
         self._extra = version
         self._own_code = [own_code(main)]
         self._version: str | None = None
@@ -156,7 +160,8 @@ class ReasonedUdf:
         :param scheme: how it is taken (`code.taken_as`), which an earlier release may have done otherwise; as the UDF's own by default.
         """
         if not self._is_restored:
-            self.model_hash, self.background_hash = self._hashes()
+            if self._decides_with:
+                self.model_hash, self.background_hash = self._hashes()
             self._version = None
             if scheme is not None and scheme != self.scheme:
                 return self._taken_as(scheme)

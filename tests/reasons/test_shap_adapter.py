@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import OrderedDict
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier, SGDClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardScaler
@@ -28,7 +29,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from airflow_lineage_provider.errors import EnvironmentProblem, UdfDeclarationError, UdfFailed
-from airflow_lineage_provider.reasons import ReasonedUdf, shap_explainers
+from airflow_lineage_provider.reasons import ReasonedUdf, shap_adapter, shap_explainers
 from airflow_lineage_provider.reasons.payload import Attributions, from_json
 from airflow_lineage_provider.reasons.shap_adapter import shap_udf
 from airflow_lineage_provider.reasons.shap_explainers import shaped
@@ -386,3 +387,21 @@ def test_every_shape_that_shap_returns() -> None:
 def _numpy_state() -> list[int]:
     state: Any = np.random.get_state()
     return list(state[1].tolist())
+
+
+def test_a_model_that_learns_on_is_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is done to it in place after the UDF was declared changes no decision and no reason."""
+    monkeypatch.setattr(shap_adapter, "_EXPLAINERS", OrderedDict())
+    rows = pd.DataFrame({"x": [0.0, 1, 2, 3], "y": [3.0, 2, 1, 0]})
+    model = SGDClassifier(loss="log_loss", random_state=0).fit(rows, [0, 0, 1, 1])
+    udf = shap_udf(model, ["x", "y"], name="learning", background=rows, output="probability")
+    given, version = [pa.array([4.0]), pa.array([1.0])], udf.version
+    (before,) = udf.call_batch(given).to_pylist()
+    for _ in range(30):
+        model.partial_fit(rows * [3, 1], [1, 1, 0, 0])
+    values, (reason,) = udf.explain_batch(given)
+    assert values.to_pylist() == [before] != model.predict_proba(pd.DataFrame({"x": [4.0], "y": [1.0]}))[:, 1].tolist()
+    found = from_json(reason.as_py())
+    assert isinstance(found, Attributions)
+    assert found.output == pytest.approx(before)
+    assert udf.current_version() == version != shap_udf(model, ["x", "y"], name="learning", background=rows, output="probability").version
