@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 FEW_ROWS = 20_000
-"""More rows are read faster by reading all rows around them, which Arrow does in less memory."""
+"""More rows are read faster by reading all rows around them, which Arrow does in less memory; unless most rows are not wanted."""
+_MOST_ROWS, _ONE_IN = 1_000_000, 10
+"""So many are few where no more than one in ten rows of the file is wanted: of six million rows three columns of 100,000 take .17 s of CPU,
+by Arrow .29, and of 600,000 as long."""
 _WANTED = "wanted_positions"
 
 
@@ -38,7 +41,7 @@ def rows_at(
     import pyarrow as pa
 
     problem = file_problem(file, path) or next((found for one in columns if (found := column_problem(file, one))), "")
-    if len(positions) > FEW_ROWS:
+    if len(positions) > FEW_ROWS and not len(positions) <= min(_MOST_ROWS, file.metadata.num_rows // _ONE_IN):
         problem = f"{len(positions):,} of its rows are wanted"
     if problem:
         raise NotByDuckDb(problem)

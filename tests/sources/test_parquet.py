@@ -15,7 +15,8 @@ from airflow_lineage_provider.plan.operators import Source
 from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.sources import duckdb_connection
 from airflow_lineage_provider.sources import parquet as by_arrow
-from airflow_lineage_provider.sources.duckdb_rows import NotByDuckDb
+from airflow_lineage_provider.sources.duckdb_rows import NotByDuckDb, rows_at
+from airflow_lineage_provider.sources.files import Footers
 from airflow_lineage_provider.sources.parquet import read_positions
 
 TYPES = {pa.string_view(): "string", pa.binary_view(): "binary", pa.list_(pa.string_view()): "array<string>"}
@@ -76,3 +77,15 @@ def test_many_files_are_read_by_one_database(tmp_path: Path, monkeypatch: pytest
         assert found.column(2).to_pylist() == [number * 10 + at for number in range(files) for at in (1, 3)]
     assert len(of) == made
     assert frozenset().union(*of) == {str(tmp_path / f"{number}.parquet") for number in range(files)}
+
+
+def test_scattered_rows_of_a_large_file_are_read_by_duckdb_however_many(tmp_path: Path) -> None:
+    whole = np.arange(250_000)
+    parquet.write_table(pa.table({"a": whole * 3}), tmp_path / "a.parquet", row_group_size=100_000)
+    file = parquet.ParquetFile(tmp_path / "a.parquet")
+    columns = Footers(source_of("bigint"), {}).columns(file)
+    some = np.sort(np.random.default_rng(7).choice(whole, 25_000, replace=False))
+    (found,) = rows_at(file, tmp_path / "a.parquet", columns, some)
+    assert found.to_pylist() == (some * 3).tolist()
+    with pytest.raises(NotByDuckDb, match="25,001 of its rows are wanted"):
+        rows_at(file, tmp_path / "a.parquet", columns, whole[:25_001])
