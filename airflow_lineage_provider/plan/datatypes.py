@@ -355,3 +355,18 @@ def _scalar_from_arrow(arrow: pa.DataType) -> str:
         if test(arrow):
             return name
     raise PlanError(f"Spark has no type for Arrow's {arrow}")
+
+
+def type_in_utc(kind: pa.DataType) -> pa.DataType:
+    """The type of the same values with their points in time said in UTC."""
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp(kind.unit, "UTC") if kind.tz else kind
+    if pa.types.is_map(kind):
+        return pa.map_(kind.key_field.with_type(type_in_utc(kind.key_type)), kind.item_field.with_type(type_in_utc(kind.item_type)))
+    if pa.types.is_struct(kind):
+        return pa.struct([one.with_type(type_in_utc(one.type)) for one in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(type_in_utc(kind.value_type)))
+    return kind

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from airflow_lineage_provider.errors import PayloadError, UdfFailed
+from airflow_lineage_provider.plan.datatypes import type_in_utc
 from airflow_lineage_provider.reasons import payload
 from airflow_lineage_provider.reasons.discretion import MASK, NO_DISCRETION, Discretion
 from airflow_lineage_provider.reasons.traced import Traced
@@ -88,22 +89,21 @@ class Batch:
     def _halves(
         self, main_with_reason: Callable[..., Any], first: int, failures: dict[int, UdfFailed]
     ) -> Iterator[tuple[pa.Array, pa.Array]]:
-        rows = range(first, first + len(self))
+        none = pa.nulls(len(self), self.value_type), pa.nulls(len(self), pa.string())
         if len(failures) >= _MOST_FAILING:
-            failures |= dict.fromkeys(rows, [*failures.values()][-1])
-        else:
-            try:
-                yield self.explained(main_with_reason)
+            failures |= dict.fromkeys(range(first, first + len(self)), [*failures.values()][-1])
+            yield none
+            return
+        try:
+            whole = self.explained(main_with_reason)
+        except UdfFailed as failure:
+            if len(self) > 1:
+                middle = len(self) // 2
+                yield from self.slice(0, middle)._halves(main_with_reason, first, failures)
+                yield from self.slice(middle, len(self) - middle)._halves(main_with_reason, first + middle, failures)
                 return
-            except UdfFailed as failure:
-                if len(self) == 1:
-                    failures[first] = failure
-                else:
-                    middle = len(self) // 2
-                    yield from self.slice(0, middle)._halves(main_with_reason, first, failures)
-                    yield from self.slice(middle, len(self) - middle)._halves(main_with_reason, first + middle, failures)
-                    return
-        yield pa.nulls(len(self), self.value_type), pa.nulls(len(self), pa.string())
+            failures[first], whole = failure, none
+        yield whole
 
     def rows(self) -> list[tuple[Any, ...]]:
         """The arguments of each row as Python values."""
@@ -292,17 +292,5 @@ def as_batch(
 
 
 def _in_utc(array: pa.Array) -> pa.Array:
-    wanted = _utc_type(array.type)
+    wanted = type_in_utc(array.type)
     return array if wanted == array.type else array.cast(wanted)
-
-
-def _utc_type(kind: pa.DataType) -> pa.DataType:
-    if pa.types.is_timestamp(kind) and kind.tz is not None:
-        return pa.timestamp(kind.unit, tz="UTC")
-    if pa.types.is_list(kind):
-        return pa.list_(kind.value_field.with_type(_utc_type(kind.value_type)))
-    if pa.types.is_map(kind):
-        return pa.map_(_utc_type(kind.key_type), kind.item_field.with_type(_utc_type(kind.item_type)))
-    if pa.types.is_struct(kind):
-        return pa.struct([each.with_type(_utc_type(each.type)) for each in kind])
-    return kind

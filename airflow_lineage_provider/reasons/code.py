@@ -102,8 +102,13 @@ def own_code(function: Callable[..., Any]) -> str:
     code = getattr(function, "__code__", None)
     if isinstance(code, types.CodeType) and code.co_filename in _OF_MANY:
         return _bytecode(code)
+    return _source_or_bytecode(function, function)
+
+
+def _source_or_bytecode(of: Any, function: Any) -> str:
+    """The source of a function or class, or of its code (``of``), where it is of what was loaded; else its bytecode."""
     try:
-        source = _normal(inspect.getsource(function))
+        source = _normal(inspect.getsource(of))
     except (OSError, TypeError, SyntaxError):
         return _compiled(function)
     return source if is_as_loaded(function) else _compiled(function)
@@ -210,22 +215,13 @@ def _surroundings(function: types.FunctionType, seen: set[int]) -> Iterator[str]
             yield f"global {name} {_outside(function.__globals__[name], function, seen, followed=name.isupper())}"
     if not _is_before():
         if hasattr(function, "__wrapped__"):  # whose source Python gives for it
-            yield f"wrapper {_text_of(function.__code__, function)}"
+            yield f"wrapper {_compiled(function) if from_bytecode() else _source_or_bytecode(function.__code__, function)}"
         for module in _imports(function):
             yield f"import {module} {_text_of_module(module)}"
 
 
 def _is_before() -> bool:
     return _TAKEN_AS.get() == BEFORE
-
-
-def _text_of(code: types.CodeType, function: types.FunctionType) -> str:
-    """A function's own source, also where it wraps another."""
-    try:
-        source = _bytecode(code) if from_bytecode() else _normal(inspect.getsource(code))
-    except (OSError, TypeError, SyntaxError):
-        return _bytecode(code)
-    return source if is_as_loaded(function) else _bytecode(code)
 
 
 def _imports(function: types.FunctionType) -> list[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.errors import InvalidOption, QueryTooSlow
 from airflow_lineage_provider.extras import require
+from airflow_lineage_provider.plan.datatypes import type_in_utc
 from airflow_lineage_provider.plan.names import folded_name
 from airflow_lineage_provider.shown import first_line, shown
 from airflow_lineage_provider.sources.duckdb_connection import connected, name
@@ -75,22 +76,8 @@ def _in_utc(rows: pa.Table) -> pa.Table:
     """The same points in time, said in UTC."""
     import pyarrow as pa
 
-    schema = pa.schema([one.with_type(_type_in_utc(one.type)) for one in rows.schema], rows.schema.metadata)
+    schema = pa.schema([one.with_type(type_in_utc(one.type)) for one in rows.schema], rows.schema.metadata)
     return rows if schema == rows.schema else rows.cast(schema)
-
-
-def _type_in_utc(kind: pa.DataType) -> pa.DataType:
-    import pyarrow as pa
-
-    if pa.types.is_timestamp(kind):
-        return pa.timestamp(kind.unit, "UTC") if kind.tz else kind
-    if pa.types.is_map(kind):
-        return pa.map_(kind.key_field.with_type(_type_in_utc(kind.key_type)), kind.item_field.with_type(_type_in_utc(kind.item_type)))
-    if pa.types.is_struct(kind):
-        return pa.struct([one.with_type(_type_in_utc(one.type)) for one in kind])
-    if pa.types.is_list(kind):
-        return pa.list_(kind.value_field.with_type(_type_in_utc(kind.value_type)))
-    return kind
 
 
 def _told_apart(names: Sequence[str]) -> tuple[list[str], list[str]]:

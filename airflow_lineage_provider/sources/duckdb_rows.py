@@ -41,7 +41,7 @@ def rows_at(
     import pyarrow as pa
 
     problem = file_problem(file, path) or next((found for one in columns if (found := column_problem(file, one))), "")
-    if len(positions) > FEW_ROWS and not len(positions) <= min(_MOST_ROWS, file.metadata.num_rows // _ONE_IN):
+    if len(positions) > max(FEW_ROWS, min(_MOST_ROWS, file.metadata.num_rows // _ONE_IN)):
         problem = f"{len(positions):,} of its rows are wanted"
     if problem:
         raise NotByDuckDb(problem)

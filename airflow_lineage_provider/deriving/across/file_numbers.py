@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.errors import LineageError, StoreUnavailable
@@ -49,7 +50,7 @@ class FileNumbers:
             return (partition << PARTITION_BITS) + positions
         if uri not in self.places:
             return None
-        known, begins, ends = self._order()
+        known, begins, ends = self._order
         places = self.places[uri].start + positions
         at = np.minimum(np.searchsorted(ends, places, "right"), len(known) - 1)
         return (known[at] << PARTITION_BITS) + places - begins[at]
@@ -63,13 +64,14 @@ class FileNumbers:
         if self.places is None:
             own = numbers >> PARTITION_BITS == (-1 if partition is None else partition)
             return inside[own], numbers[own]
-        known, begins, ends = self._order()
+        known, begins, ends = self._order
         order = np.argsort(known)
         at = order[np.minimum(np.searchsorted(known[order], numbers >> PARTITION_BITS), len(order) - 1)]
         places, of_file = begins[at] + inside, self.places.get(uri, range(0))
         own = (known[at] == numbers >> PARTITION_BITS) & (places < ends[at]) & (places >= of_file.start) & (places < of_file.stop)
         return places[own] - of_file.start, numbers[own]
 
+    @cached_property
     def _order(self) -> tuple[Numbers, Numbers, Numbers]:
         """Of the stored files, as they were read: the partition, and the places of its first row and behind its last."""
         import numpy as np
@@ -111,7 +113,7 @@ def _written_from_files(runs: KnownRuns, record: RunRecord) -> FileNumbers | Non
         places[uri] = range(begin, begin + many)
         begin += many
     # The largest first, and of equally large ones the one that is listed first (org.apache.spark.sql.execution.datasources.FilePartition).
-    return FileNumbers(places, tuple(sorted(loaded, key=lambda one: (-(sizes[one[0]] or 0), one[0]))))
+    return FileNumbers(places, tuple(sorted(loaded, key=lambda one: (-sizes[one[0]], one[0]))))
 
 
 def _rows_in(uris: list[str]) -> dict[str, int] | None:

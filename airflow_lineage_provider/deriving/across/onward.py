@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from airflow_lineage_provider.answers.descendants import Descendants
@@ -98,6 +99,10 @@ class Onward:
     _remarked: set[str] = field(default_factory=set, init=False)
     _dropped: set[str] = field(default_factory=set, init=False)
     _withheld: int = field(default=0, init=False)
+    _numbered: Callable[[str], FileNumbers] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._numbered = cache(partial(file_numbers, self.runs))
 
     def follow(self, here: LineageRows) -> Descendants:
         """The rows of later runs' results that descend from these, and with them from the rows that were asked about.
@@ -246,8 +251,8 @@ class Onward:
         import numpy as np
         import pyarrow as pa
 
-        by_position, numbered = source.identity.kind == "file_position", file_numbers(self.runs, writer)
-        places = [*_places(source, writers, writer, wanted, numbered)] if by_position else []
+        by_position = source.identity.kind == "file_position"
+        places = [*_places(source, writers, writer, wanted, self._numbered(writer))] if by_position else []
         files, positions, numbers = (joined([one[at] for one in places]) for at in range(3))
         keys = pa.table({"key_0": _int64(files), "key_1": _int64(positions)})
         if not len(numbers):
