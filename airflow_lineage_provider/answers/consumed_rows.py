@@ -22,17 +22,21 @@ def places_where(condition: str, params: Mapping[str, Any], rows: pa.Table, link
     :raises InvalidOption: the condition is none over these columns, or its parameters are not those given.
     :raises EnvironmentProblem: DuckDB is not installed.
     """
+    import numpy as np
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     place, text = _unused("place", rows.column_names), _expression("condition", condition)
-    numbered = rows.append_column(place, pa.array(range(rows.num_rows), pa.int64()))
+    numbered = rows.append_column(place, pa.array(np.arange(rows.num_rows)))
     # The condition ends with its line: a comment in it ends nothing else.
-    found = _computed("condition", condition, f'SELECT "{place}" FROM rows WHERE ({text}\n) ORDER BY 1', numbered, params, zone)
-    kept = found.column(0).combine_chunks()
-    at = pc.index_in(links.column("row").cast(pa.int64()), value_set=kept)
-    left = links.set_column(links.column_names.index("row"), "row", at.cast(links.schema.field("row").type))
-    return kept, left.filter(pc.is_valid(at))
+    found = _computed("condition", condition, f'SELECT "{place}" FROM rows WHERE ({text}\n)', numbered, params, zone)
+    kept = np.sort(found.column(0).to_numpy())
+    places = np.full(rows.num_rows, -1)
+    places[kept] = np.arange(len(kept))
+    at = places[links.column("row").to_numpy()]
+    there = at >= 0
+    left = links.filter(pa.array(there)) if not there.all() else links
+    kind = links.schema.field("row").type
+    return pa.array(kept), left.set_column(links.column_names.index("row"), "row", pa.array(at[there]).cast(kind))
 
 
 def aggregated(by: Sequence[str] | str, measures: Sequence[str] | str, rows: pa.Table, zone: str) -> pa.Table:

@@ -210,11 +210,12 @@ class LineageRows(ShownAsPage):
         return selected(query, {"rows": self._numbered(), "links": self.links}, params, zone=self.run.zone)
 
     def _numbered(self) -> pa.Table:
+        import numpy as np
         import pyarrow as pa
 
         if "row" in [name.casefold() for name in self.rows.column_names]:
             return self.rows
-        return self.rows.append_column("row", pa.array(range(len(self)), pa.int64()))
+        return self.rows.append_column("row", pa.array(np.arange(len(self))))
 
     def parts(self) -> Iterator[LineageRows]:
         """Itself."""

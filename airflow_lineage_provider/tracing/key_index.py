@@ -6,11 +6,12 @@ Keys are equal as Spark joins them null-safely (`tracing.value_codes`): NULL is 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from airflow_lineage_provider.tracing.numbers import in_order
-from airflow_lineage_provider.tracing.value_codes import Codes, coded, together
+from airflow_lineage_provider.tracing.numbers import in_order, is_ascending
+from airflow_lineage_provider.tracing.value_codes import Codes, close_together, coded, in_any_order, packed_numbers, together
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,21 +69,31 @@ class KeyIndex:
 
     def places(self, keys: pa.Table) -> Places:
         """Every row that has one of these keys; for a key that stands there several times, each time."""
-        return placed(*self.numbered(keys))
+        import numpy as np
+
+        if self._are_these(keys):
+            return Places(np.arange(len(self)), np.arange(len(self)))
+        return placed(*self._told_apart(keys))
 
     def has(self, keys: pa.Table) -> npt.NDArray[np.bool_]:
         """For each of these keys whether a row has it."""
         import numpy as np
 
-        rows, asked, many = self.numbered(keys)
-        return np.bincount(rows, minlength=many)[asked] > 0
+        if self._are_these(keys):
+            return np.ones(len(self), np.bool_)
+        rows, asked, many = self._told_apart(keys)
+        there = np.zeros(many, np.bool_)
+        there[rows] = True
+        return there[asked]
 
     @cached_property
     def repeated(self) -> int:
         """How many keys several rows have."""
         import numpy as np
 
-        return int(np.count_nonzero(np.bincount(self.number) > 1)) if len(self) else 0
+        if self._are_different:
+            return 0
+        return int(np.count_nonzero(np.bincount(self._told_apart(self.keys.slice(0, 0))[0]) > 1)) if len(self) else 0
 
     @cached_property
     def earlier(self) -> npt.NDArray[np.int64]:
@@ -96,15 +107,39 @@ class KeyIndex:
 
     def numbered(self, keys: pa.Table) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
         """A number below the third for each row, and for each key asked for: the same for the same."""
-        rows = self.keys.num_rows
-        pairs = zip(self.keys.columns, keys.columns, strict=True)
-        found = together((_numbered(own, theirs, self.signs) for own, theirs in pairs), rows + keys.num_rows)
-        return found.number[:rows], found.number[rows:], found.many
+        return self._parted(together((_numbered(*one, self.signs) for one in self._beside(keys)), len(self) + keys.num_rows))
+
+    @cached_property
+    def _are_different(self) -> bool:
+        """Whether it is seen that no key stands there twice: they are numbers in order."""
+        packed = packed_numbers(self.keys.columns)
+        return packed is not None and is_ascending(packed)
+
+    def _are_these(self, keys: pa.Table) -> bool:
+        """Whether what was read is seen to be, row for row, what was to be read, each once."""
+        return self._are_different and all(own.equals(asked) for own, asked in self._beside(keys))
+
+    def _told_apart(self, keys: pa.Table) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
+        """As `numbered`, in no order, and some numbers are nobody's."""
+        parts = (_close_together(*one) or _numbered(*one, self.signs) for one in self._beside(keys))
+        return self._parted(in_any_order(parts, len(self) + keys.num_rows))
+
+    def _beside(self, keys: pa.Table) -> Iterator[tuple[pa.ChunkedArray, pa.ChunkedArray]]:
+        yield from zip(self.keys.columns, keys.columns, strict=True)
+
+    def _parted(self, found: Codes) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
+        return found.number[: len(self)], found.number[len(self) :], found.many
 
 
 def key_tuples(keys: pa.Table) -> list[Key]:
     """The rows of a table of keys as tuples that can be looked up: NaN is one object, arrays and structs are texts."""
     return list(zip(*(_hashable(column) for column in keys.columns), strict=True))
+
+
+def _close_together(left: pa.ChunkedArray, right: pa.ChunkedArray) -> Codes | None:
+    import pyarrow as pa
+
+    return close_together(pa.chunked_array([*left.chunks, *right.chunks], left.type)) if left.type == right.type else None
 
 
 def _numbered(left: pa.ChunkedArray, right: pa.ChunkedArray, signs: bool) -> Codes:

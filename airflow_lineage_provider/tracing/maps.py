@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Protocol
 from typing import Literal as OneOf
 
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
+from airflow_lineage_provider.tracing.numbers import is_ascending
 from airflow_lineage_provider.tracing.reserved import TAG
-from airflow_lineage_provider.tracing.value_codes import same_bits
+from airflow_lineage_provider.tracing.value_codes import packed_numbers, same_bits
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -127,23 +128,11 @@ _MANY = 10_000
 def _surely_different(table: pa.Table) -> bool:
     """Whether the rows are seen to be different: one row is, and of a large table of numbers nearly always they are, and sorting one number
     a row tells it in a fraction of the time in which Arrow groups them."""
-    import numpy as np
-    import pyarrow as pa
-
     if table.num_rows < 2:
         return True
-    if table.num_rows < _MANY or any(column.type != pa.int64() or column.null_count for column in table.columns):
+    packed = packed_numbers(table.columns) if table.num_rows >= _MANY else None
+    if packed is None:
         return False
-    packed, room = np.zeros(table.num_rows, np.int64), 1
-    for column in table.columns:
-        numbers = column.to_numpy()
-        least, most = int(numbers.min()), int(numbers.max())
-        if most - least >= table.num_rows << 16:  # hashes of files: few, and far from each other
-            numbers = column.combine_chunks().dictionary_encode().indices.to_numpy().astype(np.int64)
-            least, most = 0, int(numbers.max())
-        room *= most - least + 1
-        if room >= 1 << 62:
-            return False
-        packed = packed * (most - least + 1) + (numbers - least)
-    packed.sort()
-    return not bool((packed[1:] == packed[:-1]).any())
+    if not is_ascending(packed):  # as captured lineage and the rows of one file come, they are
+        packed.sort()
+    return is_ascending(packed)

@@ -58,12 +58,19 @@ def different(numbers: Numbers) -> Numbers:
     return found
 
 
+def is_ascending(numbers: Numbers) -> bool:
+    """Whether each is greater than the one before: no two are the same."""
+    return bool((numbers[1:] > numbers[:-1]).all())
+
+
 def each_once(left: Numbers, right: Numbers) -> tuple[Numbers, Numbers]:
     """Pairs of numbers from 0, each once, in order."""
     import numpy as np
 
     if not len(left):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    if is_ascending(right) and bool((left[1:] >= left[:-1]).all()):
+        return left.astype(np.int64, copy=False), right.astype(np.int64, copy=False)
     order = in_order_of_both(left, right)
     left, right = left[order], right[order]
     new = np.ones(len(left), np.bool_)

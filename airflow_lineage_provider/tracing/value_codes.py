@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+_CLOSE = 4
+"""Whole numbers are close together of which so many, or fewer, are between the least and the greatest for each that is there."""
+
+
 class Codes(NamedTuple):
     """A number for each value, counted from 0 in the order in which they first stand there, and how many there are (at least 1)."""
 
@@ -50,6 +54,64 @@ def together(parts: Iterable[Codes], rows: int) -> Codes:
             # Both are below the number of values, of which no table of this machine has 2³¹.
             found = _encoded_numbers(found.number * part.many + part.number)
     return found
+
+
+def close_together(column: pa.ChunkedArray) -> Codes | None:
+    """Numbers of whole numbers, in their own order, some of which may be nobody's; None: they lie too far apart, or there are other values.
+
+    Which value has which needs no look at any other: of millions it takes a twentieth of the time of `coded`.
+
+    >>> import pyarrow as pa
+    >>> close_together(pa.chunked_array([[7, 9, 7]])).number.tolist(), close_together(pa.chunked_array([[0, 1 << 40]]))
+    ([0, 2, 0], None)
+    """
+    import pyarrow as pa
+
+    if column.type != pa.int64() or column.null_count or not len(column):
+        return None
+    numbers = column.to_numpy()
+    least, most = int(numbers.min()), int(numbers.max())
+    many = most - least + 1
+    return Codes(numbers - least, many) if many <= _CLOSE * len(numbers) else None
+
+
+def in_any_order(parts: Iterable[Codes], rows: int) -> Codes:
+    """As `together`, but some numbers may be nobody's, and they are in no order."""
+    import numpy as np
+
+    found = Codes(np.zeros(rows, np.int64), 1)
+    for part in parts:
+        both = found.many * part.many
+        found = Codes(found.number * part.many + part.number, both) if both <= _CLOSE * rows else together([found, part], rows)
+    return found
+
+
+def packed_numbers(columns: Sequence[pa.ChunkedArray]) -> npt.NDArray[np.int64] | None:
+    """One number for each row of columns of whole numbers, another for other rows, which is in order where the rows are in that of their
+    columns; None: there are other values, or NULL, or the numbers would be too large.
+
+    >>> import pyarrow as pa
+    >>> packed_numbers([pa.chunked_array([[1, 1, 2]]), pa.chunked_array([[7, 9, 7]])]).tolist()
+    [0, 2, 3]
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    if not columns or not len(columns[0]) or any(column.type != pa.int64() or column.null_count for column in columns):
+        return None
+    rows = len(columns[0])
+    packed, room = np.zeros(rows, np.int64), 1
+    for column in columns:
+        numbers = column.to_numpy()
+        least, most = int(numbers.min()), int(numbers.max())
+        if most - least >= rows << 16:  # hashes of files: few, and far from each other, in whatever order they come
+            numbers = column.combine_chunks().dictionary_encode().indices.to_numpy().astype(np.int64)
+            least, most = 0, int(numbers.max())
+        room *= most - least + 1
+        if room >= 1 << 62:
+            return None
+        packed = packed * (most - least + 1) + (numbers - least)
+    return packed
 
 
 def same_bits(columns: Sequence[pa.ChunkedArray], rows: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

@@ -48,6 +48,27 @@ def tables(draw: Any) -> tuple[pa.Table, pa.Table]:
     return table(draw(st.integers(0, 12))), table(draw(st.integers(0, 12)))
 
 
+NEAR, FAR = st.integers(0, 9), st.sampled_from([-(2**63), 5, 2**63 - 1])
+
+
+@given(st.lists(st.tuples(NEAR | FAR, NEAR), min_size=1, max_size=12), st.lists(st.tuples(NEAR | FAR, NEAR), max_size=12), st.booleans())
+def test_whole_numbers_without_null(rows: list[tuple[int, int]], asked: list[tuple[int, int]], in_order: bool) -> None:
+    """Hashes of files and positions in them, mostly those that were asked for: told apart without a dictionary."""
+    rows = sorted({*rows}) if in_order else rows
+    for wanted in (asked, rows):
+        index, keys = KeyIndex(_numbers(rows)), _numbers(wanted)
+        found = index.places(keys)
+        assert list(zip(found.asked.tolist(), found.row.tolist(), strict=True)) == [
+            (at, row) for at, key in enumerate(wanted) for row, own in enumerate(rows) if own == key
+        ]
+        assert index.has(keys).tolist() == [key in rows for key in wanted]
+        assert index.repeated == sum(rows.count(key) > 1 for key in {*rows})
+
+
+def _numbers(rows: list[tuple[int, int]]) -> pa.Table:
+    return pa.table({f"key_{at}": pa.array([row[at] for row in rows], pa.int64()) for at in range(2)})
+
+
 @given(tables())
 def test_as_a_dictionary_has_them(drawn: tuple[pa.Table, pa.Table]) -> None:
     rows, asked = drawn
