@@ -60,6 +60,9 @@ OPTIONS: Mapping[str, Option] = {
     "index_bytes": Option("integer", "From so many bytes on captured lineage goes to data; 0: always", "1048576", "67,108,864"),
     "cache": Option("string", "Where parts of captured lineage in files are kept on this host", "/var/cache/lineage", "cache in home"),
     "cache_bytes": Option("integer", "About so many bytes that takes; 0: nothing is kept", "1073741824", "4,294,967,296"),
+    "column_cache_bytes": Option(
+        "integer", "About so many bytes of memory columns that are asked for often take; 0: none is kept", "67108864", "268,435,456"
+    ),
     "inject_limit": Option("integer", "The most rows that are collected while a run is made", "1000000", "10,000,000"),
     "capture_required": Option("boolean", "Whether a run fails whose lineage cannot be captured", "true", "no"),
     "sketch_after": Option("integer", "So many earlier runs a sketch must have served before auto captures one", "3", "2"),

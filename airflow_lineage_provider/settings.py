@@ -100,6 +100,12 @@ def cache_bytes() -> int:
     return _whole("CACHE_BYTES", 4 << 30, least=0)
 
 
+def column_cache_bytes() -> int:
+    """About so many bytes columns of Parquet files take that are kept in memory since many of their rows are asked for again and again
+    (``AIRFLOW_LINEAGE_COLUMN_CACHE_BYTES``, default 268,435,456; 0: none is kept)."""
+    return _whole("COLUMN_CACHE_BYTES", 256 << 20, least=0)
+
+
 def inject_limit() -> int:
     """From so many rows on below an aggregation they are not collected while a run is made (``AIRFLOW_LINEAGE_INJECT_LIMIT``, default
     10,000,000): executors hold the list of a group's rows in memory."""

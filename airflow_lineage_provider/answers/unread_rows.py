@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.reasons.discretion import Carried
 
 
+MANY_ROWS = 10_000
+"""Of fewer rows all columns are read at once, for all that is asked of them; of so many a condition reads its own first."""
+
+
 class Reading(Protocol):
     """What reads the rows of a table that meet a condition (empty: all), with values for its parameters.
 
@@ -67,10 +71,11 @@ class Reading(Protocol):
 class UnreadRows(LineageRows):
     """Rows of a source table behind rows of a result (or of a stored segment), read when they are first needed.
 
-    `count`, `rids`, `per_target`, ``asked_rows`` and ``engine`` are told by the rows' keys, and `to_arrow` of a few reads these few. Of
-    rows whose lineage was captured for conditions on them (`CaptureTable`) `where` reads nothing yet, and then those alone that may meet
-    it, where that is seen; `aggregate` looks up what a `Cube` has; ``engine`` says how either was answered. What else is aggregated
-    reads the columns that it names; whatever else is asked of these rows reads all of them, once.
+    `count`, `rids`, `per_target`, ``asked_rows`` and ``engine`` are told by the rows' keys, and `to_arrow` of a few reads these few.
+    `where` of many (`MANY_ROWS`) reads nothing yet, and then the columns that the condition names, and the others of rows that meet it;
+    of rows whose lineage was captured for conditions on them (`CaptureTable`) only those that may meet it, where that is seen.
+    `aggregate` looks up what a `Cube` has, and else reads the columns that it names. ``engine`` says how either was answered. Whatever
+    else is asked of these rows reads all of them, once.
     """
 
     def __init__(
@@ -198,7 +203,7 @@ class UnreadRows(LineageRows):
 
         :raises InvalidOption, EnvironmentProblem: as of `query`.
         """
-        if self._is_read or self._condition or not self._read.is_divided:
+        if self._is_read or self._condition or not (self._read.is_divided or self._read.known().keys.num_rows >= MANY_ROWS):
             return self._whole.where(condition, **params)
         self._read.check(condition, params)
         return UnreadRows(

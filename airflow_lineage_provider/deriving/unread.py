@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from airflow_lineage_provider.answers import unread_rows
 from airflow_lineage_provider.answers.consumed_rows import aggregated_schema
 from airflow_lineage_provider.answers.known_keys import KnownKeys
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
@@ -17,13 +18,15 @@ from airflow_lineage_provider.deriving.derive import chosen_target
 from airflow_lineage_provider.deriving.granularity import AskedValues
 from airflow_lineage_provider.deriving.lineage_rows import keys_behind, read_behind
 from airflow_lineage_provider.deriving.links import pairs
-from airflow_lineage_provider.deriving.narrowing import Narrowing
+from airflow_lineage_provider.deriving.narrowing import Narrowing, is_of_rows_alone
 from airflow_lineage_provider.deriving.numbering import source_numbering
 from airflow_lineage_provider.deriving.stored_ends import RESULT_END, StoredEnd
 from airflow_lineage_provider.deriving.target_rows import RowNumbers
 from airflow_lineage_provider.plan.guarantees import EXACT
 from airflow_lineage_provider.recording import Place, empty_rows, meant_tables, tables_of
 from airflow_lineage_provider.shown import shown
+from airflow_lineage_provider.sql.named_columns import named_columns
+from airflow_lineage_provider.tracing.key_index import KeyIndex
 from airflow_lineage_provider.tracing.maps import distinct_rows
 
 if TYPE_CHECKING:
@@ -167,10 +170,27 @@ class _OfTable:
 
         def behind(run: AskedRun) -> LineageRows:
             keys = known or self._keys_in(run, Narrowing(condition=condition, params=params))
+            if columns is None and condition:
+                keys = self._meeting(run, keys, condition, params)
             return read_behind(run, self.name, keys, self.of.summary, columns=columns)
 
         found: LineageRows = self.of.ask(behind)
         return replace(found, numbering=self.rids)
+
+    def _meeting(self, run: AskedRun, known: KnownKeys, condition: str, params: Mapping[str, Any]) -> KnownKeys:
+        """The keys of those rows alone that meet a condition, where its few columns of many rows tell which these are: most rows of an
+        answer need not be read as a whole then. Else all."""
+        import pyarrow as pa
+
+        named = named_columns([condition], self.columns) if is_of_rows_alone(condition) else None
+        if named is None or len(named) == len(self.columns) or known.keys.num_rows < unread_rows.MANY_ROWS:
+            return known
+        seen = read_behind(run, self.name, known, self.of.summary, columns=named)
+        if seen.keys is None or seen.guarantee.level == "unavailable":  # what is not there is told of all rows
+            return known
+        met = seen.where(condition, **params).keys
+        assert met is not None
+        return replace(known, keys=known.keys.filter(pa.array(KeyIndex(met).has(known.of_rows))))
 
     def aggregate(self, by: Sequence[str], measures: Sequence[str], condition: str, params: Mapping[str, Any]) -> pa.Table | None:
         """What cubes, or values that are kept in place of rows, have of the rows that meet it.

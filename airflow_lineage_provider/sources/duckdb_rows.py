@@ -32,7 +32,7 @@ class NotByDuckDb(Exception):
 def rows_at(
     file: pq.ParquetFile, path: Path, columns: list[FileColumn], positions: npt.NDArray[np.int64], among: Collection[Path] = ()
 ) -> list[pa.ChunkedArray]:
-    """The values of columns at positions, all of which are in the file.
+    """The values of columns at positions, which are given in order and all of which are in the file.
 
     :param among: the files that are read one after the other, this among them.
     :raises NotByDuckDb: DuckDB is not installed, may read something else than Spark, or fails.
@@ -47,15 +47,17 @@ def rows_at(
         raise NotByDuckDb(problem)
     listed = ", ".join(name(one) for one in dict.fromkeys([POSITION, *(column.name for column in columns)]))
     # Not a list of numbers in the query: reading its text would take longer than reading the file.
-    wanted = pa.table({"position": np.unique(positions)})
+    wanted = pa.table({"position": positions[np.append(np.ones(min(len(positions), 1), np.bool_), positions[1:] != positions[:-1])]})
     readable = among if len(among) > MOST_OF_ONE_FILE else [path]
     rows = _fetched(f"SELECT {listed} FROM {scan([path])} WHERE {POSITION} IN (SELECT position FROM {_WANTED})", readable, wanted)
     found = rows.column(0).to_numpy()
-    order = np.argsort(found)
-    if not np.isin(positions, found).all():
-        raise NotByDuckDb("it does not find all of the rows")
-    ordered = rows.take(pa.array(order[np.searchsorted(found, positions, sorter=order)]))
-    return [ordered.column(column.name) for column in columns]
+    if not np.array_equal(found, positions):  # it gives them in order, each once, unless several threads read them
+        order = np.argsort(found)
+        places = order[np.searchsorted(found, positions, sorter=order).clip(0, max(len(order) - 1, 0))] if len(order) else order
+        if not len(order) or not np.array_equal(found[places], positions):
+            raise NotByDuckDb("it does not find all of the rows")
+        rows = rows.take(pa.array(places))
+    return [rows.column(column.name) for column in columns]
 
 
 def _fetched(query: str, readable: Collection[Path], wanted: pa.Table) -> pa.Table:

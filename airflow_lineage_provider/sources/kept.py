@@ -54,6 +54,11 @@ class Kept(Generic[T]):
         finally:
             making.release()
 
+    def there(self, key: Hashable) -> T | None:
+        """What is kept for this key; None: nothing is."""
+        with self._lock:
+            return self._found(key)
+
     def _found(self, key: Hashable) -> T | None:
         found = self._kept.get(key)
         if found is not None:

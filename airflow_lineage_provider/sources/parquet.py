@@ -1,7 +1,8 @@
 """Rows of Parquet files by their positions, read in this process: an explanation then needs no Spark session.
 
 DuckDB reads them where it is installed and certainly reads what Spark does (`duckdb_rows`): it finds a few rows in a small part of the
-time and of the memory. Arrow reads the rest, and all that both are not certain of is left to Spark.
+time and of the memory. Arrow reads the rest, and columns that are asked for again and again (`kept_columns`); what both are not certain of
+is left to Spark.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from airflow_lineage_provider.shown import first_line
 from airflow_lineage_provider.sources import calendars
 from airflow_lineage_provider.sources.duckdb_rows import NotByDuckDb, rows_at
 from airflow_lineage_provider.sources.files import CannotReadHere, FileColumn, Footers, check_source, local_path, opened
+from airflow_lineage_provider.sources.kept_columns import KEPT_COLUMNS
 from airflow_lineage_provider.sources.partitions import partition_of, without_partitions
 
 if TYPE_CHECKING:
@@ -137,9 +139,25 @@ def _rows(
     file: pq.ParquetFile, path: Path, columns: list[FileColumn], positions: Positions, among: Collection[Path]
 ) -> Iterator[tuple[Positions, list[pa.ChunkedArray]]]:
     """The wanted rows of a file (positions given in order): their positions, and the columns."""
+    import pyarrow as pa
+
     inside = positions[: positions.searchsorted(file.metadata.num_rows)]
     if not len(inside):
         return
+    kept = KEPT_COLUMNS.at(path, file.metadata.num_rows, [column.name for column in columns], inside)
+    if not kept:
+        yield from _read_rows(file, path, columns, inside, among)
+        return
+    rest = [column for column in columns if column.name not in kept]
+    read = [rows for _, rows in _read_rows(file, path, rest, inside, among)] if rest else []
+    for at, column in enumerate(rest):
+        kept[column.name] = pa.chunked_array([chunk for rows in read for chunk in rows[at].chunks])
+    yield inside, [kept[column.name] for column in columns]
+
+
+def _read_rows(
+    file: pq.ParquetFile, path: Path, columns: list[FileColumn], inside: Positions, among: Collection[Path]
+) -> Iterator[tuple[Positions, list[pa.ChunkedArray]]]:
     try:
         yield inside, rows_at(file, path, columns, inside, among)
         return

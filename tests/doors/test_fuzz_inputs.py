@@ -155,10 +155,13 @@ SETTINGS = {
     "STATEMENT_TIMEOUT": own_settings.statement_timeout, "IDLE_TIMEOUT": own_settings.idle_timeout,
     "INDEX_SECONDS": own_settings.index_seconds,
     "SOURCE_LIMIT": own_settings.source_limit, "INDEX_BYTES": own_settings.index_bytes, "CACHE_BYTES": own_settings.cache_bytes,
+    "COLUMN_CACHE_BYTES": own_settings.column_cache_bytes,
     "DATA_ROWS": own_settings.data_rows, "DATA_BYTES": own_settings.data_bytes,
     "TEMP_FILE_LIMIT": own_settings.temp_file_limit,
 }  # fmt: skip
-MAY_BE_NOTHING = {SETTINGS[name] for name in ("INDEX_SECONDS", "INDEX_BYTES", "CACHE_BYTES", "DATA_ROWS", "DATA_BYTES")}
+MAY_BE_NOTHING = {
+    SETTINGS[name] for name in ("INDEX_SECONDS", "INDEX_BYTES", "CACHE_BYTES", "COLUMN_CACHE_BYTES", "DATA_ROWS", "DATA_BYTES")
+}
 
 
 @fuzzed(text=st.one_of(texts, st.integers().map(str), st.floats().map(str)).filter(lambda text: "\x00" not in text))

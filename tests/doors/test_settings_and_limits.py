@@ -59,6 +59,7 @@ def test_a_store_is_not_opened_with_a_wrong_setting(monkeypatch: pytest.MonkeyPa
         ("DATA_BYTES", "0", settings.data_bytes, 0),
         ("DATA_BYTES", " ", settings.data_bytes, 64 << 20),
         ("CACHE_BYTES", "", settings.cache_bytes, 4 << 30),
+        ("COLUMN_CACHE_BYTES", "", settings.column_cache_bytes, 256 << 20),
         ("CACHE", "/c", settings.cache_folder, Path("/c")),
     ],
 )

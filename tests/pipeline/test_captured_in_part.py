@@ -15,6 +15,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Capture, CaptureTable, Cube, Lineage, LineageRows, Run
+from airflow_lineage_provider.answers import unread_rows
 from airflow_lineage_provider.asking import Asking
 from airflow_lineage_provider.deriving import sources
 from airflow_lineage_provider.errors import EmptyTarget, IndexTooLarge, InvalidCapture, InvalidOption, NotCaptured
@@ -82,11 +83,15 @@ def told(found: LineageRows) -> list[Any]:
 
 
 @pytest.mark.parametrize(("part", "name"), sampled(product(PARTS, ["groups", "above", "twice", "session", "lines"]), one_in=13))
-def test_answers_are_those_that_are_traced(runs: dict[str, Run], store: Store, name: str, part: CaptureTable) -> None:
+def test_answers_are_those_that_are_traced(
+    runs: dict[str, Run], store: Store, monkeypatch: pytest.MonkeyPatch, name: str, part: CaptureTable
+) -> None:
     run, table, chance = runs[name], TABLES.get(name, "part_sales"), random.Random(f"{name} {part}")
     run.forget_captured()
     targets = ["true", f"{'kind' if name == 'above' else 'flag'} IS NULL", f"{'most' if name == 'above' else 'n'} > 6"]
-    traced = {target: run.backward(target, table) for target in targets}
+    traced = {target: run.backward(target, table).replaced() for target in targets}
+    unread = {target: run.backward(target, table) for target in targets}
+    monkeypatch.setattr(unread_rows, "MANY_ROWS", 1)  # the columns of conditions first, and the others of what meets them
     forward = told(run.forward("true", table)), told(run.forward("mode = 'AIR' AND tax > 0.02 AND kind IS NOT NULL", table))
     made = run.capture(tables={table: part})
     assert made.tables == {table: part}
@@ -98,6 +103,7 @@ def test_answers_are_those_that_are_traced(runs: dict[str, Run], store: Store, n
             given: dict[str, Any] = {"kind": chance.choice([1, 3, None])} if ":kind" in condition else {}
             found = run.backward(target, table).where(condition, **given)
             assert told(found) == told(rows.where(condition, **given)), condition
+            assert told(unread[target].where(condition, **given)) == told(found), condition
             # Rows that nothing tells apart, and which the condition leaves out, leave the answer worth more.
             assert found.guarantee.level in ("exact", rows.guarantee.level)
             assert (found.asked, found.table, found.asked_rows) == (rows.asked, table, rows.asked_rows)
