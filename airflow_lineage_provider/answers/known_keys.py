@@ -20,7 +20,8 @@ class KnownKeys:
 
     ``keys`` has the number of a row that was asked about, and then the columns that tell the table's rows apart; each combination once.
     ``guarantee`` is what finding them is worth, ``engine`` who found them. ``asked`` is what was asked, ``asked_rows`` how many rows that
-    are. ``is_of_one_row``: no two rows have one key. ``asked_of`` and ``within`` as of `LineageRows`.
+    are. ``is_of_one_row``: no two rows have one key. ``are_met``: they are those of the rows that meet a condition which was asked, not of
+    others, too. ``asked_of`` and ``within`` as of `LineageRows`.
     """
 
     keys: pa.Table
@@ -29,6 +30,7 @@ class KnownKeys:
     asked: str
     asked_rows: int
     is_of_one_row: bool
+    are_met: bool = False
     asked_of: str = "result"
     within: frozenset[str] = frozenset()
 

@@ -56,7 +56,7 @@ class Reading(Protocol):
         ...
 
     def rows(self, condition: str, params: Mapping[str, Any], columns: Collection[str] | None = None) -> LineageRows:
-        """The rows that meet it, and maybe others; with ``columns`` these, and maybe others."""
+        """The rows that meet it; with ``columns`` these, and maybe others."""
         ...
 
     def aggregate(self, by: Sequence[str], measures: Sequence[str], condition: str, params: Mapping[str, Any]) -> pa.Table | None:
@@ -101,8 +101,7 @@ class UnreadRows(LineageRows):
 
     @cached_property
     def _whole(self) -> LineageRows:
-        found = self._read.rows(self._condition, self._params)
-        return found.where(self._condition, **self._params) if self._condition else found
+        return self._read.rows(self._condition, self._params)
 
     @property
     def _is_read(self) -> bool:
@@ -224,15 +223,14 @@ class UnreadRows(LineageRows):
 
     def _for(self, by: Sequence[str] | str, measures: Sequence[str] | str) -> LineageRows:
         """The rows, with the columns that an aggregation of them names. What was read last is kept, and serves where it has these."""
-        asked = [*listed_expressions(by), *listed_expressions(measures), *([self._condition] if self._condition else [])]
+        asked = [*listed_expressions(by), *listed_expressions(measures)]
         is_text = all(isinstance(one, str) for one in asked)
         named = named_columns(asked, self._read.columns) if is_text and not self._is_read else None
         if named is None or len(named) == len(self._read.columns):
             return self._whole
         kept: tuple[frozenset[str], LineageRows] | None = vars(self).get("_part")
         if kept is None or not named <= kept[0]:
-            found = self._read.rows(self._condition, self._params, named)
-            kept = named, found.where(self._condition, **self._params) if self._condition else found
+            kept = named, self._read.rows(self._condition, self._params, named)
             vars(self)["_part"] = kept
         return kept[1]
 

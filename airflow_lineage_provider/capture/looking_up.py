@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -37,12 +37,13 @@ class LookedUpLineage:
     """The captured lineage of a run (`tracing.lazy.CapturedLineage`).
 
     ``within``: the source leaves of which only rows are asked for that were captured (`recorded.RecordedClasses`), and of each the classes
-    that are (None: all).
+    that are (None: all). ``meeting``: those of them of which all rows of these classes, and no others, are asked for.
     """
 
     index: RecordedIndex
     fetch: Fetch
     within: Mapping[int, Numbers | None] = field(default_factory=dict)
+    meeting: frozenset[int] = frozenset()
     _spaces: dict[Node, RidSpace] = field(default_factory=dict)
 
     @property
@@ -55,9 +56,16 @@ class LookedUpLineage:
         """The source leaves of which rows that may be asked for were not captured."""
         return frozenset(one.leaf for one in self.index.classes if one.where and one.leaf not in self.within)
 
-    def asked_for(self, within: Mapping[int, Numbers | None]) -> LookedUpLineage:
-        """The same of which only some rows of source leaves are asked for."""
-        return replace(self, within=within)
+    def asked_for(self, within: Mapping[int, Numbers | None], meeting: Collection[int] = ()) -> LookedUpLineage:
+        """The same of which only some rows of source leaves are asked for, of those of ``meeting`` all of their classes."""
+        return replace(self, within=within, meeting=frozenset(meeting))
+
+    def gives_what_is_asked_for(self, leaf: int) -> bool:
+        """Whether the rows of a source leaf that are looked up behind others are those that are asked for, and none besides: the indexes
+        that lead to them are divided into classes, of which the others are not looked up."""
+        own = [one for one in self.index.maps if (one.side, one.input) == ("source", leaf)]
+        led = {one.node for one in own if one.direction == "backward" and (one.classes > 1 or self.within.get(leaf) is None)}
+        return leaf in self.meeting and led == {one.node for one in own} and not any(one.whole for one in own)
 
     def values(self, classes: RecordedClasses) -> pa.Table | None:
         """What the classes of a leaf's rows stand for, class by class; None where they are one class.

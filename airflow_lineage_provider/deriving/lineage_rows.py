@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ from airflow_lineage_provider.recording import Place, places_of, tables_of
 from airflow_lineage_provider.tracing.maps import RESULT, distinct_rows, numbered_rows, tagged_rows
 from airflow_lineage_provider.tracing.numbers import different
 from airflow_lineage_provider.tracing.reserved import TAG
+from airflow_lineage_provider.tracing.trace import INDEX, LAZY
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.deriving.derivation import Derivation
     from airflow_lineage_provider.deriving.links import Numbers
     from airflow_lineage_provider.deriving.narrowing import Narrowing
+    from airflow_lineage_provider.recording import RecordedSource
     from airflow_lineage_provider.tracing.maps import Rows
 
 _OF_ONE_ROW = ("file_position", "snapshot")
@@ -75,11 +77,21 @@ def keys_behind(
                 asked=chosen.asked,
                 asked_rows=asked.keys.num_rows,
                 is_of_one_row=sources[name][0].identity.kind in _OF_ONE_ROW,
+                are_met=_are_met(made, sources[name], rows),
                 asked_of=end.name,
                 within=end.within,
             )
             for name, rows in behind.items()
         }
+
+
+def _are_met(made: Derivation, sources: Sequence[RecordedSource], rows: Rows) -> bool:
+    """Whether rows of source leaves are those that meet what the derivation was narrowed by: they were looked up, and none was traced."""
+    captured = made.captured
+    if captured is None or not rows.engine.startswith(INDEX) or LAZY in rows.engine:
+        return False
+    is_each = all(one.identity.kind in _OF_ONE_ROW for one in sources)
+    return is_each and all(captured.gives_what_is_asked_for(one.source.leaf) for one in sources)
 
 
 def rows_behind(run: AskedRun, target: Any, *, at: Any, summary: RunSummary, limit: int, lazy: bool = True) -> dict[str, LineageRows]:

@@ -13,6 +13,7 @@ from airflow_lineage_provider.plan.names import folded_name
 from airflow_lineage_provider.sources.duckdb_query import selected
 from airflow_lineage_provider.sources.row_expressions import always_the_same
 from airflow_lineage_provider.sql.conditions import column_of, implies, is_of_each_row, meaning, parts, with_columns
+from airflow_lineage_provider.tracing.value_codes import has_two_zeros
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,26 +40,31 @@ class Narrowing:
         if self.condition and not is_of_rows_alone(self.condition):
             return captured
         rows = [one for one in captured.index.classes if one.granularity is None]
-        within = {one.leaf: self._classes(captured, one, zone) for one in rows if self._are_in(one)}
-        return captured.asked_for(within)
+        asked_for = {one.leaf: self._classes(captured, one, zone) for one in rows if self._are_in(one)}
+        within = {leaf: classes for leaf, (classes, _) in asked_for.items()}
+        return captured.asked_for(within, [leaf for leaf, (_, are_all) in asked_for.items() if are_all])
 
     def _are_in(self, classes: RecordedClasses) -> bool:
         """Whether all rows that meet the condition were captured."""
         return not classes.where or bool(self.condition and implies(self.condition, classes.where))
 
-    def _classes(self, captured: LookedUpLineage, classes: RecordedClasses, zone: str) -> Numbers | None:
-        """The classes that have rows which may meet the condition; None: all may."""
+    def _classes(self, captured: LookedUpLineage, classes: RecordedClasses, zone: str) -> tuple[Numbers | None, bool]:
+        """The classes that have rows which may meet the condition (None: all may), and whether all of their rows do."""
         import numpy as np
 
         values = captured.values(classes) if self.condition else None
         if values is None:
-            return None
+            return None, not self.condition
         there = np.ones(values.num_rows, bool)
+        # Rows with -0.0 and with 0.0 are in one class, and a condition may tell them apart.
+        are_all = not any(has_two_zeros(column.type) for column in values.columns)
         for part in parts(self.condition):
-            # A part that is about other columns, too, may hold for rows of every class.
             held = holds(part, classes.partition_by, values, self.params, zone)
-            there &= True if held is None else held
-        return None if there.all() else np.flatnonzero(there)
+            if held is None:  # it is about other columns, too, and may hold for rows of every class
+                are_all = False
+            else:
+                there &= held
+        return None if there.all() else np.flatnonzero(there), are_all
 
 
 def holds(

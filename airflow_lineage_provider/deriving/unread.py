@@ -165,29 +165,37 @@ class _OfTable:
         return tables_of(self.of.plan)[self.name][0].source.columns
 
     def rows(self, condition: str, params: Mapping[str, Any], columns: Collection[str] | None = None) -> LineageRows:
-        """The rows that meet a condition, and maybe others; with ``columns`` these, and maybe others."""
+        """The rows that meet a condition; with ``columns`` these, and maybe others."""
         known = self._all if self.found is not None or not condition else None
 
         def behind(run: AskedRun) -> LineageRows:
             keys = known or self._keys_in(run, Narrowing(condition=condition, params=params))
-            if columns is None and condition:
-                keys = self._meeting(run, keys, condition, params)
-            return read_behind(run, self.name, keys, self.of.summary, columns=columns)
+            if not condition or keys.are_met:
+                return read_behind(run, self.name, keys, self.of.summary, columns=columns)
+            named = named_columns([condition], self.columns)
+            if columns is not None and named is not None:
+                return read_behind(run, self.name, keys, self.of.summary, columns={*columns, *named}).where(condition, **params)
+            few = None if named is None else self._meeting(run, keys, condition, params, named)
+            if few is not None:
+                return read_behind(run, self.name, few, self.of.summary)
+            return read_behind(run, self.name, keys, self.of.summary).where(condition, **params)
 
         found: LineageRows = self.of.ask(behind)
         return replace(found, numbering=self.rids)
 
-    def _meeting(self, run: AskedRun, known: KnownKeys, condition: str, params: Mapping[str, Any]) -> KnownKeys:
-        """The keys of those rows alone that meet a condition, where its few columns of many rows tell which these are: most rows of an
-        answer need not be read as a whole then. Else all."""
+    def _meeting(
+        self, run: AskedRun, known: KnownKeys, condition: str, params: Mapping[str, Any], named: Collection[str]
+    ) -> KnownKeys | None:
+        """The keys of those rows alone that meet a condition, where the few columns that it names of many rows tell which these are: most
+        rows of an answer need not be read as a whole then."""
         import pyarrow as pa
 
-        named = named_columns([condition], self.columns) if is_of_rows_alone(condition) else None
-        if named is None or len(named) == len(self.columns) or known.keys.num_rows < unread_rows.MANY_ROWS:
-            return known
+        many = known.keys.num_rows >= unread_rows.MANY_ROWS and len(named) < len(self.columns)
+        if not (many and is_of_rows_alone(condition) and known.is_of_one_row):
+            return None
         seen = read_behind(run, self.name, known, self.of.summary, columns=named)
         if seen.keys is None or seen.guarantee.level == "unavailable":  # what is not there is told of all rows
-            return known
+            return None
         met = seen.where(condition, **params).keys
         assert met is not None
         return replace(known, keys=known.keys.filter(pa.array(KeyIndex(met).has(known.of_rows))))

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 
 INDEX = "index: "
+LAZY = "lazy"
 """What the name of the engine begins with where captured lineage has answered; what follows is how it is written."""
 COLLECTED = "spark, while the run was made"
 """The name of the engine where rows were collected with the values of their groups."""
@@ -156,8 +157,8 @@ def engine_of(queries: Iterable[TracingQuery]) -> str:
     """Who answered tracing queries, in words: indexes that were captured, and engines."""
     found = {one.engine for one in queries}
     captured, lazy = sorted(one for one in found if one.startswith(INDEX)), sorted(one for one in found if not one.startswith(INDEX))
-    told = [*captured, *([f"lazy: {', '.join(lazy)}"] if lazy else [])]
-    return "; ".join(told) or "lazy"
+    told = [*captured, *([f"{LAZY}: {', '.join(lazy)}"] if lazy else [])]
+    return "; ".join(told) or LAZY
 
 
 def trace(
