@@ -55,7 +55,6 @@ def read_positions(source: Source, files: Mapping[str, str], keys: pa.Table, set
 def _by_file(keys: pa.Table) -> Iterator[tuple[int, Positions]]:
     """The positions in each file, in order."""
     import numpy as np
-
     import pyarrow as pa
 
     if not keys.num_rows:
