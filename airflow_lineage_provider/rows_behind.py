@@ -269,9 +269,9 @@ class RowsBehind(ABC):
         """The rows of `backward` as a stream of Arrow record batches, for answers that are too large to be held.
 
         The rows of the result are asked about part by part, so that memory hangs on ``batch_rows`` and on what stands behind one row of the
-        result, not on their number: `settings.source_limit` holds for each part. Every batch has at most ``batch_rows`` rows: column
-        ``asked`` (the row of the result, counted from 0 among those asked about), and the columns of the source table. Nothing is read
-        before the first batch is asked for.
+        result, not on their number: `settings.source_limit` holds for each part. Every batch has at most ``batch_rows`` rows: first a
+        column ``asked`` (the row of the result, counted from 0 among those asked about; ``asked_2`` where the source table has a column
+        that is called so), and then the columns of the source table. Nothing is read before the first batch is asked for.
 
         :raises InvalidOption: an option is wrong. :raises InvalidTarget: the table cannot be meant so.
         :raises RunNotComplete: the run failed, was dropped, or is still going.

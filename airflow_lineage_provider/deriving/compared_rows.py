@@ -1,7 +1,12 @@
-"""Rows of two tables compared as bags, by whole columns: floating-point numbers to 12 digits, since sums depend on the order of rows."""
+"""Rows of two tables compared as bags, by whole columns: floating-point numbers that hang on the order of rows (sums) to 12 digits.
+
+Which columns have such is said by those who know the plan, as `rewrite.rounding.rounded_columns` does; of all others values are compared to
+the last bit: milliseconds since 1970 have thirteen digits.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.tracing.key_index import KeyIndex, earlier
@@ -19,52 +24,55 @@ _EXACT = 1e12
 """Whole numbers below have no more than 12 digits."""
 
 
-def places_without(one: pa.Table, other: pa.Table) -> Numbers:
-    """The places of the rows that are left of one bag without the other, ascending: of rows that are alike the last ones.
+def places_without(one: pa.Table, other: pa.Table, rounded: Collection[int]) -> Numbers:
+    """The places of the rows that are left of one bag without the other, ascending: of rows that are alike the last ones. The columns at
+    ``rounded`` places are compared to 12 digits.
 
     >>> import pyarrow as pa
-    >>> places_without(pa.table({"a": [1.0, 2.0, 1.0]}), pa.table({"a": [1.0 + 1e-15, 3.0]})).tolist()
-    [1, 2]
+    >>> one, other = pa.table({"a": [1.0, 2.0, 1.0]}), pa.table({"a": [1.0 + 1e-15, 3.0]})
+    >>> places_without(one, other, {0}).tolist(), places_without(one, other, ()).tolist()
+    ([1, 2], [0, 1, 2])
     """
     import numpy as np
 
-    rows, others, many = numbered(one, other)
+    rows, others, many = numbered(one, other, rounded)
     there = np.bincount(others, minlength=many)
     return np.flatnonzero(earlier(rows) >= there[rows]) if len(rows) else np.zeros(0, np.int64)
 
 
-def first_of_its_kind(rows: pa.Table, places: Numbers) -> int:
+def first_of_its_kind(rows: pa.Table, places: Numbers, rounded: Collection[int]) -> int:
     """Of the rows that are like one of those at these places the very first."""
     import numpy as np
 
-    number = numbered(rows, rows.slice(0, 0))[0]
+    number = numbered(rows, rows.slice(0, 0), rounded)[0]
     return int(np.flatnonzero(np.isin(number, number[places]))[0])
 
 
-def numbered(one: pa.Table, other: pa.Table) -> tuple[Numbers, Numbers, int]:
+def numbered(one: pa.Table, other: pa.Table, rounded: Collection[int]) -> tuple[Numbers, Numbers, int]:
     """A number below the third for each row of two tables with the same columns, by position: the same for rows that are alike."""
     import pyarrow as pa
 
     if not one.num_columns:
         return _all_alike(one), _all_alike(other), 1
-    pairs = [_alike(left, right) for left, right in zip(one.columns, other.columns, strict=True)]
+    both = enumerate(zip(one.columns, other.columns, strict=True))
+    pairs = [_alike(*columns) if at in rounded or columns[0].type != columns[1].type else columns for at, columns in both]
     names = [str(at) for at in range(len(pairs))]
     return KeyIndex(pa.table([left for left, _ in pairs], names=names)).numbered(pa.table([right for _, right in pairs], names=names))
 
 
-def text_of_row(table: pa.Table, place: int) -> str:
+def text_of_row(table: pa.Table, place: int, rounded: Collection[int]) -> str:
     """A row as people compare it."""
-    row = table.slice(place, 1)
-    return repr(tuple(rounded(column.to_pylist()[0]) for column in row.columns))
+    values = [column.to_pylist()[0] for column in table.slice(place, 1).columns]
+    return repr(tuple(with_12_digits(one) if at in rounded else one for at, one in enumerate(values)))
 
 
-def rounded(value: Any) -> Any:
+def with_12_digits(value: Any) -> Any:
     """A value as it is compared: numbers to 12 digits."""
     if isinstance(value, float):
         return float(f"{value:.12g}") + 0.0  # -0.0 is 0.0
     if isinstance(value, list | tuple):
-        return tuple(map(rounded, value))
-    return {name: rounded(one) for name, one in value.items()} if isinstance(value, dict) else value
+        return tuple(map(with_12_digits, value))
+    return {name: with_12_digits(one) for name, one in value.items()} if isinstance(value, dict) else value
 
 
 def _all_alike(table: pa.Table) -> Numbers:
@@ -86,7 +94,7 @@ def _alike(one: pa.ChunkedArray, other: pa.ChunkedArray) -> tuple[pa.ChunkedArra
 def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
     import pyarrow as pa
 
-    return pa.chunked_array([pa.array([repr(rounded(value)) for value in column.to_pylist()], pa.string())])
+    return pa.chunked_array([pa.array([repr(with_12_digits(value)) for value in column.to_pylist()], pa.string())])
 
 
 def _to_12_digits(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -104,7 +112,7 @@ def _to_12_digits(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _rounded(numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """As `rounded`; whole numbers that are not too large are what they are."""
+    """As `with_12_digits`; whole numbers that are not too large are what they are."""
     import numpy as np
 
     found = numbers.copy()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,8 @@ from airflow_lineage_provider.errors import SparkRequired, TracingError
 from airflow_lineage_provider.plan.datatypes import to_arrow
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
+from airflow_lineage_provider.recording import tables_of
+from airflow_lineage_provider.rewrite.rounding import rounded_columns
 from airflow_lineage_provider.tracing.changes import changes
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.answers.explanation import RunSummary
     from airflow_lineage_provider.answers.lineage_rows import LineageRows
     from airflow_lineage_provider.deriving.asked_run import AskedRun
-    from airflow_lineage_provider.recording import RecordedSource
+    from airflow_lineage_provider.recording import RecordedPlan, RecordedSource
     from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
 
 ENGINE = "computed anew: spark"
@@ -61,11 +63,13 @@ def impact_of(run: AskedRun, rows: Any, table: str | None, *, at: Any, revised: 
     gone, instead = _computed(
         run, spark, asked.leaves, found, _instead(values, found, columns, in_each=isinstance(revised, Mapping)), columns
     )
+    rounded = rounded_columns(whole_plan(run.recorded))
     worth = weakest(
-        worth_of_following(stale_sources(run.recorded, spark), _missing(touched, gone)),
+        worth_of_following(stale_sources(run.recorded, spark), _missing(touched, gone, rounded)),
         Guarantee(level="superset", cause=touched.guarantee.cause) if touched.guarantee.level == "superset" else None,
+        _of_the_same_files(run.recorded, asked.leaves),
     )
-    left, more = _less(gone, instead), _less(instead, gone)
+    left, more = _less(gone, instead, rounded), _less(instead, gone, rounded)
     whole = replace(
         touched, links=pairs(*_none()), guarantee=worth, engine=ENGINE, numbers=(), seconds=time.perf_counter() - started
     )  # fmt: skip
@@ -73,7 +77,7 @@ def impact_of(run: AskedRun, rows: Any, table: str | None, *, at: Any, revised: 
         touched=touched,
         gone=replace(whole, rows=gone.take(left)),
         may_appear=replace(whole, rows=instead.take(more)),
-        unchanged=_kept(touched, gone.take(left)),
+        unchanged=_kept(touched, gone.take(left), rounded),
         revised=revised_text(revised),
     )
 
@@ -96,6 +100,20 @@ def _computed(
     given = revised_result(spark, made, revised, run.udfs, run.most_sources)
     names = list(run.recorded.plan.names)
     return given[0].rename_columns(names), given[1].rename_columns(names)
+
+
+def _of_the_same_files(recorded: RecordedPlan, leaves: Sequence[RecordedSource]) -> Guarantee | None:
+    """A remark where other tables of the plan read some of the same files, with another schema: of these the rows are as they are."""
+    own, files = {one.source.leaf for one in leaves}, {path for one in leaves for path in one.files.values()}
+    others = {
+        name: group
+        for name, group in tables_of(recorded).items()
+        if own.isdisjoint(one.source.leaf for one in group) and not files.isdisjoint(path for one in group for path in one.files.values())
+    }
+    if not others:
+        return None
+    text = f"{', '.join(sorted(others))} reads files of {leaves[0].source.relation.name}, too, whose rows are not revised there"
+    return Guarantee(level="exact", cause=text)
 
 
 def _repeated(found: pa.Table) -> pa.Table:
@@ -133,23 +151,23 @@ def _column(values: Sequence[Any], attribute: Attribute) -> pa.Array:
 # --- what that does -----------------------------------------------------------------------------------------------------
 
 
-def _less(one: pa.Table, other: pa.Table) -> pa.Array:
+def _less(one: pa.Table, other: pa.Table, rounded: Collection[int]) -> pa.Array:
     import pyarrow as pa
 
-    return pa.array(places_without(one, other), pa.int64())
+    return pa.array(places_without(one, other, rounded), pa.int64())
 
 
-def _missing(touched: LineageRows, gone: pa.Table) -> list[str]:
+def _missing(touched: LineageRows, gone: pa.Table, rounded: Collection[int]) -> list[str]:
     """Rows that descend from the source rows are computed anew, too: those of the run must be among them."""
-    missing = len(places_without(touched.rows, gone))
+    missing = len(places_without(touched.rows, gone, rounded))
     return [f"{missing:,} rows of the result that descend from them do not come out again as the run has them"] if missing else []
 
 
-def _kept(touched: LineageRows, gone: pa.Table) -> LineageRows:
+def _kept(touched: LineageRows, gone: pa.Table, rounded: Collection[int]) -> LineageRows:
     """The touched rows that are not gone."""
     import numpy as np
 
-    kept = _less(touched.rows, gone)
+    kept = _less(touched.rows, gone, rounded)
     places = np.full(len(touched), -1)
     places[kept.to_numpy()] = np.arange(len(kept))
     row = places[touched.links.column("row").to_numpy()]

@@ -9,9 +9,10 @@ from airflow_lineage_provider.deriving.compared_rows import places_without
 from airflow_lineage_provider.deriving.derivation import derivation
 from airflow_lineage_provider.deriving.derive import chosen_target, result_rows
 from airflow_lineage_provider.deriving.lineage_rows import rows_behind
-from airflow_lineage_provider.deriving.verify import can_be_repeated, rerun
+from airflow_lineage_provider.deriving.verify import can_be_repeated, rerun, whole_plan
 from airflow_lineage_provider.errors import SparkRequired, TracingError
 from airflow_lineage_provider.plan.guarantees import weakest
+from airflow_lineage_provider.rewrite.rounding import rounded_columns
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.answers.explanation import RunSummary
@@ -37,7 +38,7 @@ def refreshed(run: AskedRun, target: Any, *, at: Any, summary: RunSummary, limit
     run.session.rest()
     run.progress("running the pipeline over its lineage")
     recomputed = rerun({name: one.rows for name, one in behind.items()}, run.udfs, run.recorded, spark)
-    missing = places_without(stored, recomputed)
+    missing = places_without(stored, recomputed, rounded_columns(whole_plan(run.recorded)))
     return Refreshed(
         stored=stored,
         recomputed=recomputed,

@@ -85,7 +85,9 @@ class ChangedTarget:
             before = _matching(chosen, made.rows)
             if not len(before) or not len(numbers):
                 return numbers
-            return numbers[places_without(result_rows(rows, numbers), result_rows(made.rows, before))]
+            now, then = result_rows(rows, numbers), result_rows(made.rows, before)
+            # Of every column: what a source has may be sums that another run has made anew.
+            return numbers[places_without(now, then, range(now.num_columns))]
 
     def _every_row(self) -> str:
         """Why the rows need not be compared; empty where they must be."""

@@ -14,6 +14,7 @@ from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.walk import operators
 from airflow_lineage_provider.recording import RecordedPlan, tables_of
 from airflow_lineage_provider.rewrite.determinism import is_repeatable_but_for_rounding
+from airflow_lineage_provider.rewrite.rounding import rounded_columns
 from airflow_lineage_provider.sql import lower
 from airflow_lineage_provider.tracing.annotate import Context, inline
 from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind
@@ -40,11 +41,11 @@ def verified(explanation: Explanation, udfs: UdfsOfRun, recorded: RecordedPlan, 
         text = "not verified: the pipeline has a limit, a random function or one that depends on the order of rows, and cannot be repeated"
         return replace(explanation, verified=None, verification=text)
     rows = rerun({name: one.rows for name, one in explanation.sources.items()}, udfs, recorded, spark)
-    wanted = explanation.target
-    missing = places_without(wanted, rows)
+    wanted, rounded = explanation.target, rounded_columns(whole_plan(recorded))
+    missing = places_without(wanted, rows, rounded)
     others = rows.num_rows - (wanted.num_rows - len(missing))
     if len(missing):
-        row = text_of_row(wanted, first_of_its_kind(wanted, missing))
+        row = text_of_row(wanted, first_of_its_kind(wanted, missing, rounded), rounded)
         text = f"{len(missing)} of {wanted.num_rows} target rows do not come out of the derived source rows, {row} for one"
         return replace(explanation, verified=False, verification=text)
     more = f"; the same source rows also give {others} other rows" if others else ""
