@@ -32,6 +32,12 @@ def placed(rows: npt.NDArray[np.int64], asked: npt.NDArray[np.int64], many: int)
     """Where numbers below ``many`` that are asked for stand among those of rows."""
     import numpy as np
 
+    every, last = np.arange(len(rows)), np.full(many, -1)
+    last[rows] = every
+    if np.array_equal(last[rows], every):  # each row has a number of its own
+        row = last[asked]
+        found = np.flatnonzero(row >= 0)
+        return Places(found, row[found])
     wanted = np.zeros(many, np.bool_)
     wanted[asked] = True
     there = np.flatnonzero(wanted[rows])
