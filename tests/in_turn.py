@@ -8,6 +8,8 @@ import os
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
 
+import pytest
+
 from airflow_lineage_provider.words import Strategy
 
 Case = TypeVar("Case")
@@ -19,6 +21,10 @@ QUICK = "TESTS_QUICK" in os.environ
 """Whether this is `make quick`, or another run without Spark (`tests.conftest` says so)."""
 STRATEGIES: tuple[Strategy, ...] = ("function_materialization", "rerun", "full_materialization")
 """The strategies that can be asked for."""
+
+
+in_pairs = pytest.mark.skipif(not EVERY, reason="takes minutes, and another is like it: make pairs")
+"""Marks a test that `make pairs` runs alone."""
 
 
 def few(sample: int, one_in: int = 3) -> int:

@@ -32,6 +32,7 @@ from tests.airflow.conftest import run_in_process
 from tests.airflow.dags.deferred_tasks import CONN_ID
 from tests.airflow.resource_manager import applications, resource_manager, submit_command
 from tests.airflow.submitting import context
+from tests.in_turn import in_pairs
 
 YARN = '{{"conn_type": "spark", "host": "yarn", "extra": {{"deploy-mode": "cluster", "yarn_resourcemanager_webapp_address": "{}"}}}}'
 
@@ -369,6 +370,7 @@ def test_a_task_is_derived_by_an_application_of_the_cluster(
     assert len(applications(cluster)) == 1
 
 
+@in_pairs
 @pytest.mark.spark
 def test_a_question_of_the_tab_is_answered_by_an_application_and_a_failed_one_fails(
     dags: dict[str, Any], spark: SparkSession, store: Store, tmp_path: Path, cluster: Path, monkeypatch: pytest.MonkeyPatch

@@ -19,6 +19,7 @@ from airflow_lineage_provider.deriving.stored_files import paths_of
 from airflow_lineage_provider.store import Store
 from tests.answers import guarantees_of
 from tests.clusters import ROOT, environment, standalone
+from tests.in_turn import in_pairs
 from tests.pipeline.cluster_driver import HANGS, ROWS
 from tests.web.conftest import database
 from udfs.paper_credit_exam import credit_exam
@@ -42,6 +43,7 @@ def without_the_package(folder: Path) -> str:
     return str(folder / "bin" / "python")
 
 
+@in_pairs  # (`tests.airflow.test_spark_submit` has a task on such a cluster)
 def test_executors_without_the_package(store: Store, tmp_path: Path) -> None:
     python = without_the_package(tmp_path / "bare")
     missing = subprocess.run([python, "-c", "import airflow_lineage_provider"], cwd=tmp_path, capture_output=True, text=True, check=False)
