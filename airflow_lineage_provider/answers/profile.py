@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from airflow_lineage_provider.errors import InvalidOption
 from airflow_lineage_provider.profiling.dependency import dependencies
@@ -18,38 +19,77 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+class Given(Protocol):
+    """Rows that are given: a table, or a file of which columns are read when they are asked for."""
+
+    @property
+    def column_names(self) -> list[str]: ...
+
+    @property
+    def num_rows(self) -> int: ...
+
+    def select(self, names: Sequence[str]) -> pa.Table:
+        """Some columns. :raises SourceUnavailable: they cannot be read."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Profile:
     """A table, and what violates each functional dependency: iterate over it, or take ``dependencies``.
 
-    ``table`` is what the table is called, ``rows`` are its rows; a row's number counts from 0 in their order.
+    ``table`` is what the table is called, ``rows`` are its rows; a row's number counts from 0 in their order. Of a Parquet file the columns
+    that the dependencies name are read, and the others when ``rows`` are first asked for.
     """
 
     table: str
-    rows: pa.Table
+    given: Given
+    named: pa.Table
     dependencies: tuple[Violations, ...]
     nulls: ProfileNulls
     seconds: float = 0.0
 
     @classmethod
-    def of(
-        cls, table: str, rows: pa.Table, fds: Sequence[str], *, nulls: ProfileNulls = "ignore", method: ProfileMethod = "auto"
-    ) -> Profile:
+    def of(cls, table: str, rows: Given, fds: Sequence[str], *, nulls: ProfileNulls = "ignore", method: ProfileMethod = "auto") -> Profile:
         """The profile of these rows.
 
         :raises InvalidOption: a dependency or an option is not what it can be, or a column's values are written in a way not read here.
+        :raises SourceUnavailable: they cannot be read.
         """
         import time
 
-        from airflow_lineage_provider.sources.decoded import decoded
+        from airflow_lineage_provider.sources.decoded import decoded, with_codes
+        from airflow_lineage_provider.sources.given_table import ParquetTable
 
-        twice = sorted({name for name in rows.column_names if rows.column_names.count(name) > 1})
+        names = rows.column_names
+        twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise InvalidOption(f"the table {shown(table)} has several columns called {', '.join(twice)}")
         started = time.perf_counter()
-        rows = decoded(rows)
-        found = violations(rows, dependencies(fds, rows.column_names), nulls=nulls, method=method)
-        return cls(table=table, rows=rows, dependencies=found, nulls=nulls, seconds=time.perf_counter() - started)
+        asked = dependencies(fds, names)
+        named = rows.select(list(dict.fromkeys(name for one in asked for name in (*one.determinant, *one.dependent))))
+        coded = with_codes(named)
+        if not isinstance(rows, ParquetTable):  # whose columns Arrow takes rows of as they are; of others maybe not
+            named = decoded(named)
+        found = violations(coded, asked, nulls=nulls, method=method)
+        return cls(table=table, given=rows, named=named, dependencies=found, nulls=nulls, seconds=time.perf_counter() - started)
+
+    @cached_property
+    def rows(self) -> pa.Table:
+        """All rows, with all columns.
+
+        :raises SourceUnavailable: a file has changed since, or cannot be read. :raises InvalidOption: a column is not read here.
+        """
+        from airflow_lineage_provider.sources.decoded import decoded
+
+        return decoded(self.given.select(self.given.column_names))
+
+    def values_at(self, names: Sequence[str], rows: Any) -> pa.Table:
+        """The values that rows, given by their numbers, have in columns that a dependency names."""
+        import pyarrow as pa
+
+        from airflow_lineage_provider.sources.decoded import decoded
+
+        return decoded(self.named.select(names).take(pa.array(rows)))
 
     def __iter__(self) -> Iterator[Violations]:
         return iter(self.dependencies)
@@ -63,7 +103,7 @@ class Profile:
         :raises InvalidOption: it was not asked for.
         """
         if isinstance(dependency, str):
-            (wanted,) = dependencies([dependency], self.rows.column_names)
+            (wanted,) = dependencies([dependency], self.given.column_names)
             found = next((one for one in self.dependencies if one.dependency == wanted), None)
             if found is None:
                 asked = ", ".join(repr(str(one.dependency)) for one in self.dependencies)
@@ -73,7 +113,7 @@ class Profile:
 
     def __repr__(self) -> str:
         hold = sum(one.holds for one in self)
-        return f"<profile of {self.table}, {self.rows.num_rows:,} rows: {hold:,} of {len(self):,} dependencies hold>"
+        return f"<profile of {self.table}, {self.given.num_rows:,} rows: {hold:,} of {len(self):,} dependencies hold>"
 
     @property
     def graph(self) -> ViolationGraph:
@@ -86,7 +126,7 @@ class Profile:
         import pyarrow as pa
 
         found = self[dependency]
-        table = self.rows.select(found.dependency.determinant).take(pa.array(found.first))
+        table = self.values_at(found.dependency.determinant, found.first)
         for name, numbers in (("different_values", found.different), ("rows", np.diff(found.starts))):
             table = table.append_column(name, pa.array(numbers, pa.int64()))
         return table

@@ -127,7 +127,7 @@ class _Distinct:
         """That over these columns."""
         if names not in self._made:
             keys = self.table.select(names)
-            _, values, many = KeyIndex(keys.slice(0, 0)).numbered(keys)
+            _, values, many = KeyIndex(keys.slice(0, 0)).told_apart(keys)
             self._made[names] = _Lineage(values, many)
         return self._made[names]
 
@@ -137,16 +137,24 @@ def _by_lineage(distinct: _Distinct, one: Dependency, taken: npt.NDArray[np.bool
 
     left, right = distinct.of(one.determinant), distinct.of(one.dependent)
     backward = left.rows[taken[left.rows]]
-    # Both numbers are below that of the rows, of which no table of this machine has 2³¹.
-    pairs = np.sort(left.values[backward] * right.many + right.values[backward])
+    owners, values = left.values[backward], right.values[backward]
+    begin = np.flatnonzero(np.diff(owners, prepend=-1))
+    sizes = np.diff(begin, append=len(owners))
+    # Values of which not all are one, and their rows alone: these are few.
+    violating = _ends(np.minimum, values, begin) != _ends(np.maximum, values, begin)
+    inside = np.repeat(violating, sizes)
+    # Both numbers are below four times that of the rows, of which no table of this machine has 2³⁰.
+    pairs = np.sort(owners[inside] * right.many + values[inside])
     new = np.flatnonzero(np.diff(pairs, prepend=-1))
-    sizes, owners = np.diff(new, append=len(pairs)), pairs[new] // right.many
-    groups = np.flatnonzero(np.diff(owners, prepend=-1))
-    different = np.diff(groups, append=len(owners))
-    kept = int(np.maximum.reduceat(sizes, groups).sum()) if len(groups) else 0
-    violating = owners[groups][different > 1]
-    places = placed(left.values[backward], violating, left.many)
-    return _told(one, taken, different[different > 1], places.asked, backward[places.row], kept, "ug")
+    groups = np.flatnonzero(np.diff(pairs[new] // right.many, prepend=-1))
+    kept = int(sizes[~violating].sum() + _ends(np.maximum, np.diff(new, append=len(pairs)), groups).sum())
+    of_rows = np.repeat(np.arange(int(violating.sum())), sizes[violating])
+    return _told(one, taken, np.diff(groups, append=len(new)), of_rows, backward[inside], kept, "ug")
+
+
+def _ends(of: np.ufunc, values: Numbers, begin: Numbers) -> Numbers:
+    """Of each group of values, which begin at these places, the least or the greatest."""
+    return of.reduceat(values, begin) if len(begin) else values[:0]
 
 
 # --- cd: groups with more than one value ---------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ def to_dict(profile: Profile, *, hide: Sequence[str] = (), mask: Sequence[str] =
     """The profile, JSON-able."""
     discretion = Discretion.of(hide, mask)
     return {
-        "document": NAME, "version": VERSION, "table": profile.table, "rows": profile.rows.num_rows, "nulls": profile.nulls,
+        "document": NAME, "version": VERSION, "table": profile.table, "rows": profile.given.num_rows, "nulls": profile.nulls,
         "seconds": round(profile.seconds, 6), "dependencies": [_dependency(profile, at, discretion) for at in range(len(profile))],
     }  # fmt: skip
 
@@ -59,7 +59,7 @@ def show(profile: Profile, console: Console | None = None, *, rows: int = 10, hi
 
 
 def _parts(profile: Profile, discretion: Discretion, width: int, rows: int) -> Iterator[RenderableType]:
-    yield Text(f"{visible(profile.table)}: {count(profile.rows.num_rows, 'row')}", style="bold")
+    yield Text(f"{visible(profile.table)}: {count(profile.given.num_rows, 'row')}", style="bold")
     for at, found in enumerate(profile):
         yield Text()
         yield Text(visible(str(found.dependency)), style="bold cyan")

@@ -89,7 +89,7 @@ def to_html(profile: Profile, path: str | Path | None = None, *, hide: Sequence[
     return written(
         "violations.html.j2", path,
         title=f"{visible(profile.table)}: what violates {count(len(profile), 'dependency', 'dependencies')}", table=visible(profile.table),
-        rows=count(profile.rows.num_rows, "row"), views=views, drawing=_drawing(profile, shown), css=asset("explanation.css"),
+        rows=count(profile.given.num_rows, "row"), views=views, drawing=_drawing(profile, shown), css=asset("explanation.css"),
         table_css=table_css,
     )  # fmt: skip
 
@@ -123,11 +123,10 @@ def _value(profile: Profile, at: int, violation: int, values: pa.Table, discreti
 def _telling(profile: Profile, at: int, violation: int, most: int) -> list[int]:
     """So many rows of a violating value, ascending: the first of each different value of the dependent before all others."""
     import numpy as np
-    import pyarrow as pa
 
     found = profile[at]
     numbers = found.rows_of(violation)
-    again = KeyIndex(profile.rows.select(found.dependency.dependent).take(pa.array(numbers))).earlier > 0
+    again = KeyIndex(profile.values_at(found.dependency.dependent, numbers)).earlier > 0
     chosen: list[int] = numbers[np.sort(np.argsort(again, kind="stable")[:most])].tolist()
     return chosen
 

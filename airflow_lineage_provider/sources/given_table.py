@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.errors import InvalidOption, SourceUnavailable
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.sources.file_types import file_types
+from airflow_lineage_provider.sources.view_values import Version, file_version
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,7 +36,55 @@ def arrow_table(given: Any, what: str, most_rows: int) -> pa.Table | None:
     return table
 
 
-def file_table(path: Path, most_rows: int) -> pa.Table:
+@dataclass(frozen=True)
+class ParquetTable:
+    """The rows of a Parquet file, or of those in a folder, of which columns are read when they are asked for (of a `pa.Table` what
+    `answers.profile.Given` has). Texts are in dictionaries, as the files have them."""
+
+    path: Path
+    schema: pa.Schema
+    versions: tuple[Version, ...]
+    num_rows: int
+    partitioned: frozenset[str]
+    """The columns that stand in the names of folders."""
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of all columns."""
+        return list(self.schema.names)
+
+    def select(self, names: Sequence[str]) -> pa.Table:
+        """Some columns.
+
+        :raises SourceUnavailable: they cannot be read, or are not what they were.
+        """
+        import pyarrow as pa
+        from pyarrow import dataset
+
+        of_files = [name for name in names if name not in self.partitioned]
+        texts = [name for name in of_files if self.schema.field(name).type in (pa.string(), pa.binary())]
+        schema = pa.schema([_in_a_dictionary(one) if one.name in texts else one for one in self.schema])
+        try:
+            known = dataset.ParquetFileFormat(read_options=dataset.ParquetReadOptions(dictionary_columns=texts))
+            found = dataset.dataset(self.path, schema=schema, format=known, partitioning="hive").to_table(columns=list(names))
+        except (pa.ArrowException, OSError, UnicodeError) as problem:
+            raise SourceUnavailable(f"{self.path} cannot be read: {problem}") from problem
+        if _versions(self.path) != self.versions:
+            raise SourceUnavailable(f"{self.path} has changed since its rows were counted")
+        return found
+
+
+def _in_a_dictionary(column: pa.Field) -> pa.Field:
+    import pyarrow as pa
+
+    return column.with_type(pa.dictionary(pa.int32(), column.type))
+
+
+def _versions(path: Path) -> tuple[Version, ...]:
+    return tuple(file_version(one) for one in (sorted(path.rglob("*.parquet")) if path.is_dir() else [path]))
+
+
+def file_table(path: Path, most_rows: int) -> pa.Table | ParquetTable:
     """The rows of a Parquet or CSV file, or of a folder of Parquet files. A CSV file has a header, and its values are texts, or NULL where
     nothing stands: whether ``02138`` is a number it does not say.
 
@@ -54,9 +105,11 @@ def file_table(path: Path, most_rows: int) -> pa.Table:
             table = _texts(path)
             check_rows(table.num_rows, str(path), most_rows)
             return table
+        versions = _versions(path)
         found = dataset.dataset(path, format="parquet", partitioning="hive")
-        check_rows(found.count_rows(), str(path), most_rows)
-        return dataset.dataset(path, schema=_of_one_type(found), format="parquet", partitioning="hive").to_table()
+        check_rows(rows := found.count_rows(), str(path), most_rows)
+        by = {name for one in found.get_fragments() for name in dataset.get_partition_keys(one.partition_expression)}
+        return ParquetTable(path, _of_one_type(found), versions, rows, frozenset(by))
     except (pa.ArrowException, OSError, UnicodeError) as problem:
         raise SourceUnavailable(f"{path} cannot be read: {problem}") from problem
 

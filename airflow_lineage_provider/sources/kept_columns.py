@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Positions: TypeAlias = npt.NDArray[np.int64]
 
 MANY_ROWS = 20_000
-"""Fewer rows are found fast in the file itself (`duckdb_rows`)."""
+"""So few rows are found fast in the file itself (`duckdb_rows`): for them no column is kept, and one that is kept gives them, too."""
 _AT_ONCE = 262_144
 _ASKED_BEFORE = 1_000
 """So many columns that were asked for once are remembered."""
@@ -102,7 +102,7 @@ class KeptColumns:
         import pyarrow as pa
 
         self._columns.most_bytes = self.most_bytes()
-        if len(positions) <= MANY_ROWS or not self._columns.most_bytes:
+        if not self._columns.most_bytes:
             return {}
         try:
             status = path.stat()
@@ -112,7 +112,7 @@ class KeptColumns:
         for column in dict.fromkeys(columns):
             key = (str(path), status.st_size, status.st_mtime_ns, status.st_ino, column)
             one = self._columns.there(key)
-            if one is None and self._is_asked_again(key):
+            if one is None and len(positions) > MANY_ROWS and self._is_asked_again(key):
                 one = self._columns.found(key, lambda key=key: self._read(key))  # type: ignore[misc]
             if one is not None and one.values is not None and len(one.values) == rows:
                 found[column] = pa.chunked_array([one.values.at(positions)])

@@ -79,7 +79,7 @@ class KeyIndex:
 
         if self._are_these(keys):
             return Places(np.arange(len(self)), np.arange(len(self)))
-        return placed(*self._told_apart(keys))
+        return placed(*self.told_apart(keys))
 
     def has(self, keys: pa.Table) -> npt.NDArray[np.bool_]:
         """For each of these keys whether a row has it."""
@@ -87,7 +87,7 @@ class KeyIndex:
 
         if self._are_these(keys):
             return np.ones(len(self), np.bool_)
-        rows, asked, many = self._told_apart(keys)
+        rows, asked, many = self.told_apart(keys)
         there = np.zeros(many, np.bool_)
         there[rows] = True
         return there[asked]
@@ -99,7 +99,7 @@ class KeyIndex:
 
         if self._are_different:
             return 0
-        return int(np.count_nonzero(np.bincount(self._told_apart(self.keys.slice(0, 0))[0]) > 1)) if len(self) else 0
+        return int(np.count_nonzero(np.bincount(self.told_apart(self.keys.slice(0, 0))[0]) > 1)) if len(self) else 0
 
     @cached_property
     def earlier(self) -> npt.NDArray[np.int64]:
@@ -125,7 +125,7 @@ class KeyIndex:
         """Whether what was read is seen to be, row for row, what was to be read, each once."""
         return self._are_different and all(own.equals(asked) for own, asked in self._beside(keys))
 
-    def _told_apart(self, keys: pa.Table) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
+    def told_apart(self, keys: pa.Table) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
         """As `numbered`, in no order, and some numbers are nobody's."""
         parts = (_close_together(*one) or _numbered(*one, self.signs) for one in self._beside(keys))
         return self._parted(in_any_order(parts, len(self) + keys.num_rows))

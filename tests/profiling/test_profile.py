@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from rich.console import Console
 from airflow_lineage_provider import Lineage, Profile
 from airflow_lineage_provider.cli import main
 from airflow_lineage_provider.errors import InvalidOption, SourceUnavailable, SparkRequired
+from airflow_lineage_provider.sources import given_table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -214,3 +216,38 @@ def test_results_rows_of_lineage_and_tables_of_a_session(spark: SparkSession, li
             made.profile("no_such_table", ["a -> b"])
         with pytest.raises(InvalidOption, match="more than 3 rows"):
             made.profile("places", ["zip -> city"], max_rows=3)
+
+
+def test_of_a_file_the_columns_that_are_named_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And all of them when the rows are asked for; not those of another file that stands in its place since."""
+    rows = pa.table({"Zip": ["1", "1", "2"], "city": ["a", "b", None], "note": ["x", "y", "z"], "n": [1, 2, 3]})
+    parquet.write_table(rows, tmp_path / "a.parquet")
+    read = list[list[str]]()
+    select = given_table.ParquetTable.select
+
+    def noted(self: given_table.ParquetTable, names: Sequence[str]) -> pa.Table:
+        read.append(list(names))
+        return select(self, names)
+
+    monkeypatch.setattr(given_table.ParquetTable, "select", noted)
+    found = lineage().profile(tmp_path / "a.parquet", ["zip -> city"])
+    assert found.values(0).to_pylist() == [{"Zip": "1", "different_values": 2, "rows": 2}]
+    assert "note" not in found.values(0).column_names
+    assert found.to_dict()["rows"] == 3
+    assert read == [["Zip", "city"]]
+    assert found.rows.to_pylist() == rows.to_pylist()
+    assert found.rows_of(0, 0).to_pylist() == rows.slice(0, 2).to_pylist()
+    assert read[1:] == [["Zip", "city", "note", "n"]]
+    again = lineage().profile(tmp_path / "a.parquet", ["zip -> city"])
+    parquet.write_table(rows.slice(1), tmp_path / "a.parquet")
+    with pytest.raises(SourceUnavailable, match="has changed since"):
+        again.rows_of(0, 0)
+
+
+def test_columns_that_stand_in_the_names_of_folders(tmp_path: Path) -> None:
+    rows = pa.table({"c": ["x", "x", "y", None], "k": [1, 1, 2, 3], "n": ["a", "b", "c", "d"], "b": [b"1", b"1", b"2", None]})
+    parquet.write_to_dataset(rows, str(tmp_path), partition_cols=["c", "k"])
+    found = lineage().profile(tmp_path, ["c -> n", "k -> c", "b -> c"])
+    assert [len(one) for one in found] == [1, 0, 0]
+    assert found.values(0).to_pylist() == [{"c": "x", "different_values": 2, "rows": 2}]
+    assert found.rows.select(rows.column_names).sort_by("n").to_pylist() == rows.to_pylist()

@@ -82,6 +82,9 @@ def test_they_take_little(file: Path) -> None:
 def test_few_rows_and_no_room(file: Path) -> None:
     for columns, positions in ((kept(), EVERY_OTHER[:MANY_ROWS]), (kept(0), EVERY_OTHER)):
         assert [asked(columns, file, "small", positions=positions) for _ in range(3)] == [{}, {}, {}]
+    columns = kept()
+    assert [set(asked(columns, file, "small")) for _ in range(2)] == [set(), {"small"}]
+    assert asked(columns, file, "small", "long", positions=EVERY_OTHER[:3])["small"].to_pylist() == _columns()["small"].to_pylist()[1:7:2]
     tight = kept(2 * ROWS + 1_000)
     assert [set(asked(tight, file, "small", "many texts", "long")) for _ in range(3)] == [set(), {"small"}, {"small"}]
 
