@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _LISTED = 1_000
+_LIKE = 50
 _LISTABLE = ("boolean", "tinyint", "smallint", "int", "bigint", "string", "date")
 
 
@@ -34,3 +36,15 @@ def _listed(attribute: Attribute, column: pa.ChunkedArray) -> Expression | None:
     if len(known) < len(values):
         terms.append(Call(function="isnull", arguments=(attribute,), type="boolean"))
     return disjunction(tuple(terms))
+
+
+def any_like(attribute: Attribute, column: pa.ChunkedArray) -> Expression | None:
+    """That a string has one of few others in it; None: they are many, or no pattern can tell one."""
+    values = column.unique()
+    if attribute.type != "string" or len(values) > _LIKE or values.null_count:
+        return None
+    texts = values.to_pylist()
+    if any("\0" in text or "\n" in text for text in texts):
+        return None
+    patterns = (literal_of("string", "%" + re.sub(r"([%_\\])", r"\\\1", text) + "%") for text in texts)
+    return disjunction(tuple(Call(function="like", arguments=(attribute, one), type="boolean") for one in patterns))

@@ -155,7 +155,8 @@ class Across:
             crossing.remarks.append(Guarantee(level="exact", cause=text))
             return
         chosen = rows.table.take(pa.array(asked.at))
-        back = ReadBack(reader=reader, table=table, source=read.source, rows=chosen, at=asked.at, numbers=asked.number)
+        alone = read.identity.kind == "file_position" or (crossing.made.complete and len(crossing.made.runs) == 1)
+        back = ReadBack(reader=reader, table=table, source=read.source, rows=chosen, at=asked.at, numbers=asked.number, alone=alone)
         self._pending.setdefault(run_id, []).append(back)
 
     def _derive(self, run_id: str, batches: list[ReadBack]) -> None:
@@ -220,7 +221,8 @@ def _judge(table: str, crossing: Crossing, rows: SourceRows) -> None:
     if len(lost):
         first = {run_id: at[0] for run_id, of in crossing.candidates.items() if len(at := np.intersect1d(of.at, lost))}
         runs = ", ".join(sorted(first, key=lambda run_id: first[run_id]))
-        text = f"{len(lost):,} rows of {table} are not in the result of run {runs} as they were read: they are not traced further"
+        what = f"{len(lost):,} rows of {table} are not, or not as often, in the result of run {runs} as they were read"
+        text = f"{what}: they are not traced further"
         verdicts.append(Guarantee(level="unavailable", cause=text))
         crossing.remarks.append(verdicts[-1])
     if several:

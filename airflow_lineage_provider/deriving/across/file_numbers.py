@@ -2,7 +2,8 @@
 
 Rows that stand in PostgreSQL, or nowhere, are written partition by partition: a file's name tells the number of its rows' partition. Rows
 that the run stored in files are written out from these, which Spark reads the largest first, several after one another into one partition
-where they are small. What is told so is a guess (Spark cuts files that are large for the cluster into pieces, for one): whoever asks holds
+where they are small. Where a run wrote partitions into folders of their own, a file's name does not tell which of its partition's rows a file
+has. What is told so is a guess (Spark cuts files that are large for the cluster into pieces, for one): whoever asks holds
 the values at both places against each other, and looks for the row by them where they differ.
 """
 
@@ -12,9 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from airflow_lineage_provider.errors import LineageError, StoreUnavailable
 from airflow_lineage_provider.plan.lineage_keys import PARTITION_BITS
+from airflow_lineage_provider.recording import read
 from airflow_lineage_provider.records.versions import FilesVersion
 from airflow_lineage_provider.sources.file_uris import local_path
 from airflow_lineage_provider.spark.executing.outputs import partition_of
@@ -32,18 +35,19 @@ _MOST_FOOTERS = 500
 class FileNumbers:
     """Numbers of rows by file and position, and back, of the files of one run.
 
-    ``places``: of each file the places of its rows among all rows, where these were written out from files; None: a file has the rows
+    ``folders``: names of columns by whose values the run may have made folders. ``places``: of each file the places of its rows among all rows, where these were written out from files; None: a file has the rows
     of the partition that it is named after. ``partitions`` has then the number and the rows of each stored file, as they were read.
     """
 
     places: Mapping[str, range] | None = None
     partitions: tuple[tuple[int, int], ...] = field(default=(), repr=False)
+    folders: frozenset[str] = frozenset()
 
     def numbers(self, uri: str, positions: Numbers) -> Numbers | None:
         """The numbers of the rows at positions of a file; None where it does not tell them."""
         import numpy as np
 
-        partition = partition_of(uri)
+        partition = self.partition_of(uri)
         if partition is None:
             return None
         if self.places is None:
@@ -59,7 +63,7 @@ class FileNumbers:
         """Of rows with these numbers those that are in a file: their positions there, and their numbers."""
         import numpy as np
 
-        partition = partition_of(uri)
+        partition = self.partition_of(uri)
         inside = numbers & ((1 << PARTITION_BITS) - 1)
         if self.places is None:
             own = numbers >> PARTITION_BITS == (-1 if partition is None else partition)
@@ -70,6 +74,12 @@ class FileNumbers:
         places, of_file = begins[at] + inside, self.places.get(uri, range(0))
         own = (known[at] == numbers >> PARTITION_BITS) & (places < ends[at]) & (places >= of_file.start) & (places < of_file.stop)
         return places[own] - of_file.start, numbers[own]
+
+    def partition_of(self, uri: str) -> int | None:
+        """The partition whose rows a file has; None where that is not known, or it has not all of them."""
+        # Spark escapes what is in a folder's name, and a URI once more.
+        name, is_partition, _ = uri.rpartition("/")[0].rpartition("/")[2].partition("=")
+        return None if is_partition and unquote(unquote(name)).lower() in self.folders else partition_of(uri)
 
     @cached_property
     def _order(self) -> tuple[Numbers, Numbers, Numbers]:
@@ -87,20 +97,30 @@ def file_numbers(runs: KnownRuns, run_id: str) -> FileNumbers:
     :raises StoreUnavailable: the store does not answer.
     """
     try:
-        return _written_from_files(runs, runs.run(run_id)) or FileNumbers()
+        record = runs.run(run_id)
+        by_name = FileNumbers(folders=_folders(record))
+        return _written_from_files(runs, record, by_name) or by_name
     except StoreUnavailable:
         raise
     except LineageError:  # the run cannot be asked, which is said where it is
         return FileNumbers()
 
 
-def _written_from_files(runs: KnownRuns, record: RunRecord) -> FileNumbers | None:
+def _folders(record: RunRecord) -> frozenset[str]:
+    """The columns of the result by which there may be folders: but those in the place that was named, which all rows have."""
+    if record.output is None or record.status != "complete":
+        return frozenset()
+    named = {one.partition("=")[0].lower() for one in record.output.target.split("/") if "=" in one}
+    return frozenset(name.lower() for name in read(record).plan.names) - named
+
+
+def _written_from_files(runs: KnownRuns, record: RunRecord, by_name: FileNumbers) -> FileNumbers | None:
     """Of rows that were stored in files, and written out from these; None: of others, or it is not known how many rows each file has."""
     stored = runs.stored(record.id).get("result") if record.status == "complete" else None
     version = record.output.version if record.output is not None else None
     if stored is None or not stored.in_files or not isinstance(version, FilesVersion) or version.files is None:
         return None
-    uris = [uri for uri in version.files if partition_of(uri) is not None]
+    uris = [uri for uri in version.files if by_name.partition_of(uri) is not None]
     if len(uris) != len(version.files) or len(uris) > _MOST_FOOTERS:
         return None
     rows = _rows_in(sorted(uris, key=lambda uri: (partition_of(uri), uri)))

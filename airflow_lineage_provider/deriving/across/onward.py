@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from airflow_lineage_provider.answers.descendants import Descendants
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.answers.values import count
+from airflow_lineage_provider.deriving.across.as_read import as_read, as_type
 from airflow_lineage_provider.deriving.across.file_numbers import FileNumbers, file_numbers
-from airflow_lineage_provider.deriving.across.output_rows import OutputRows, ReadBack, as_type
+from airflow_lineage_provider.deriving.across.output_rows import OutputRows, ReadBack
 from airflow_lineage_provider.deriving.across.stored_outputs import UNKNOWN, columns_as_read
 from airflow_lineage_provider.deriving.across.writers import MadeBy, file_uri, made_by
 from airflow_lineage_provider.deriving.derivation import derivation
@@ -275,7 +276,7 @@ class Onward:
             return None
         many = values.num_rows > MOST_GIVEN
         try:
-            asked = _alike(values, name, group, behind) if many else asked_of(values, name, made.recorded, made.run.on_demand.session)
+            asked = _alike(values, name, group) if many else asked_of(values, name, made.recorded, made.run.on_demand.session)
             meant = keys_asked(made.run, asked, self.most)
         except EmptyTarget:
             return None
@@ -334,28 +335,27 @@ def _places(
 
 
 def _as_read(values: pa.Table, behind: Derivation, source: Source) -> pa.Table:
-    """Rows of a result as who reads them has them: by its names and, where files have none, in its types."""
+    """Rows of a result as who reads them has them: by its names, in its types and in the form that the format gives them; and as they are,
+    where that is another, since nobody knows with which options they were written."""
     import pyarrow as pa
 
     place = {a.id: at for at, a in enumerate(behind.recorded.plan.output)}
-    found = {name: values.column(place[a.id]) for name, a in columns_as_read(behind.recorded, source).items()}
-    if source.relation.format.lower() == "csv":
-        types = {name: a.type for name, a in zip(source.columns, source.output, strict=True)}
-        typed = {name: as_type(column, types[name]) for name, column in found.items()}
-        found = {name: column for name, column in typed.items() if column is not None}
-    return pa.table(found)
+    read, own = {}, {}
+    for name, how in as_read(source, columns_as_read(behind.recorded, source), behind.recorded.zone).items():
+        column = values.column(place[how.attribute.id])
+        expected = how.expected(column)
+        if expected is not None:
+            as_it_is = as_type(column, how.kind)
+            read[name], own[name] = expected, expected if as_it_is is None else as_it_is
+    found, others = pa.table(read), pa.table(own)
+    return found if found.equals(others) else pa.concat_tables([found, others])
 
 
-def _alike(values: pa.Table, name: str, group: Sequence[RecordedSource], behind: Derivation) -> Asked:
-    """Rows that look like very many at hand: they have one of their values in every column that has few, and the same type at both ends."""
-    result, source = columns_as_read(behind.recorded, group[0].source), group[0].source
-    is_csv = source.relation.format.lower() == "csv"  # whose values have their reader's types already
-    same_type = [
-        (a, values.column(column))
-        for column, a in zip(source.columns, source.output, strict=True)
-        if column in values.column_names and (is_csv or result[column].type == a.type)
-    ]
-    return Asked(table=name, leaves=tuple(group), text=f"{values.num_rows:,} rows given by their values", condition=listed(same_type))
+def _alike(values: pa.Table, name: str, group: Sequence[RecordedSource]) -> Asked:
+    """Rows that look like very many at hand: they have one of their values in every column that has few."""
+    source = group[0].source
+    known = [(a, values.column(column)) for column, a in zip(source.columns, source.output, strict=True) if column in values.column_names]
+    return Asked(table=name, leaves=tuple(group), text=f"{values.num_rows:,} rows given by their values", condition=listed(known))
 
 
 def _matched(rows: pa.Table, told: Numbers, source: Source, behind: Derivation) -> tuple[Numbers, Numbers]:

@@ -1,7 +1,8 @@
 """Rows of a run's output, as other runs read them back, found again in the run's result: a target of a derivation.
 
 A row is found by its number in the result, where its place in a file tells it and the values there are the same; else by its values,
-null-safe and with NaN equal to itself, and then every equal row is taken.
+null-safe and with NaN equal to itself, and then every row is taken that reads as it (`as_read`). Where more rows were read with some values
+than the result has that read so, none is taken: it lacks some, and the others are no answer.
 """
 
 from __future__ import annotations
@@ -10,13 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from airflow_lineage_provider.deriving.across.as_read import AsRead, as_read
 from airflow_lineage_provider.deriving.across.stored_outputs import UNKNOWN, columns_as_read
 from airflow_lineage_provider.deriving.links import joined
-from airflow_lineage_provider.deriving.listed import listed
 from airflow_lineage_provider.deriving.rows import RowSource, result_columns
 from airflow_lineage_provider.errors import EmptyTarget, TargetTooLarge
-from airflow_lineage_provider.plan.datatypes import to_arrow
-from airflow_lineage_provider.plan.expressions import TRUE, Attribute, Expression, disjunction
+from airflow_lineage_provider.plan.expressions import TRUE, Expression, conjunction, disjunction
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.plan.operators import Source
 from airflow_lineage_provider.tracing.key_index import KeyIndex, Places
@@ -33,7 +33,10 @@ _CANDIDATES = 1_000_000
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ReadBack:
-    """Rows of table ``table`` that run ``reader`` read: their places ``at`` in its source table, and their numbers, or `UNKNOWN`."""
+    """Rows of table ``table`` that run ``reader`` read: their places ``at`` in its source table, and their numbers, or `UNKNOWN`.
+
+    ``alone``: no other run, and nobody else, can have written one of them.
+    """
 
     reader: str
     table: str
@@ -41,6 +44,7 @@ class ReadBack:
     rows: pa.Table
     at: Numbers
     numbers: Numbers
+    alone: bool = False
 
 
 class OutputRows:
@@ -72,26 +76,26 @@ class OutputRows:
 
 
 class _Batch:
-    """Rows that were read, in the types of the result; columns that cannot be compared are left out."""
+    """Rows that were read, in the form in which they are compared with the result; columns that cannot be are left out."""
 
     def __init__(self, batch: ReadBack, recorded: RecordedPlan) -> None:
         import numpy as np
 
         self.hints = batch.numbers
         self.rows = np.arange(len(batch.at))
-        result = columns_as_read(recorded, batch.source)
-        self.columns: list[tuple[Attribute, pa.ChunkedArray]] = []
-        for name in batch.rows.column_names:
-            attribute = result.get(name)
-            column = None if attribute is None else as_type(batch.rows.column(name), attribute.type)
-            if attribute is not None and column is not None:
-                self.columns.append((attribute, column))
+        self.alone = batch.alone
+        self.columns: list[tuple[AsRead, pa.ChunkedArray]] = []
+        for name, how in as_read(batch.source, columns_as_read(recorded, batch.source), recorded.zone).items():
+            column = how.read(batch.rows.column(name)) if name in batch.rows.column_names else None
+            if column is not None:
+                self.columns.append((how, column))
 
     def condition(self, rows: Numbers) -> Expression:
         """Columns with few values among the rows must have one of them. (What else the rows have in common is looked at later.)"""
         import pyarrow as pa
 
-        return listed([(a, column.take(pa.array(rows))) for a, column in self.columns])
+        terms = [how.condition(column.take(pa.array(rows))) for how, column in self.columns]
+        return conjunction(tuple(term for term in terms if term is not None)) or TRUE
 
     def found(self, rows: RowSource) -> Places:
         """Where the rows are in the result."""
@@ -108,7 +112,7 @@ class _Batch:
         numbers = rows.matching(self.condition(rest), _CANDIDATES)
         if len(numbers) == _CANDIDATES:
             raise TargetTooLarge(f"more than {_CANDIDATES:,} rows of the result look like the ones that were read")
-        like = self._like(rows, rest, numbers)
+        like = self._like(rows, rest, numbers, told)
         return Places(joined([told.asked, like.asked]), joined([told.row, like.row]))
 
     def _told_by_number(self, rows: RowSource) -> Places:
@@ -117,44 +121,49 @@ class _Batch:
         known = self.rows[self.hints != UNKNOWN]
         return self._same(rows, known, different(self.hints[known]), self.hints[known])
 
-    def _like(self, rows: RowSource, rest: Numbers, numbers: Numbers) -> Places:
-        """Every row of the result with the same values."""
-        return self._same(rows, rest, numbers, None)
+    def _like(self, rows: RowSource, rest: Numbers, numbers: Numbers, told: Places) -> Places:
+        """Every row of the result that reads as these do, where it has as many of them as were read."""
+        import numpy as np
+
+        like = self._same(rows, rest, numbers, None)
+        if not self.alone or not len(like.asked):
+            return like
+        # Rows that are alike are like the same ones: the first of these stands for all.
+        first, there = np.full(len(self.rows), UNKNOWN), np.zeros(len(self.rows), np.int64)
+        places, starts, many = np.unique(like.asked, return_index=True, return_counts=True)
+        first[places], there[places] = np.minimum.reduceat(like.row, starts), many
+        # Those whose number is known take their own.
+        taken = np.isin(like.row, told.row)
+        np.subtract.at(there, like.asked[taken], 1)
+        group = np.unique(first[places], return_inverse=True)[1]
+        short = places[np.bincount(group)[group] > there[places]]
+        kept = ~np.isin(like.asked, short)
+        return Places(like.asked[kept], like.row[kept])
 
     def _same(self, rows: RowSource, asked: Numbers, numbers: Numbers, hints: Numbers | None) -> Places:
-        """Of rows that are asked about, those of the result among ``numbers`` with their values, and, where given, with their numbers."""
+        """Of rows that are asked about, those of the result among ``numbers`` that read as they do, with their numbers where given."""
         import pyarrow as pa
 
-        found = self._stored(rows, numbers) if len(numbers) and len(asked) else None
-        if found is None:
+        if not len(numbers) or not len(asked):
             return Places(asked[:0], asked[:0])
-        stored, number = found
-        own = [column.take(pa.array(asked)) for _, column in self.columns]
+        columns = result_columns(rows, [how.attribute for how, _ in self.columns])
+        found = rows.read(0, [ROW, *dict.fromkeys(columns)], numbers)
+        number = found.column(ROW).to_numpy()
+        stored, own = [], []
+        for name, (how, column) in zip(columns, self.columns, strict=True):
+            values = how.result(found.column(name))
+            if values is not None:
+                stored.append(values)
+                own.append(column.take(pa.array(asked)))
+        if not stored:
+            return Places(asked[:0], asked[:0])
         if hints is not None:
             stored, own = [*stored, pa.chunked_array([number])], [*own, pa.chunked_array([pa.array(hints)])]
         places = KeyIndex(_table(stored)).places(_table(own))
         return Places(asked[places.asked], number[places.row])
-
-    def _stored(self, rows: RowSource, numbers: Numbers) -> tuple[list[pa.ChunkedArray], Numbers] | None:
-        """The values of rows of the result, and their numbers; None where they do not have the types that they are said to have."""
-        columns = result_columns(rows, [a for a, _ in self.columns])
-        found = rows.read(0, [ROW, *dict.fromkeys(columns)], numbers)
-        typed = [as_type(found.column(name), a.type) for name, (a, _) in zip(columns, self.columns, strict=True)]
-        whole = [column for column in typed if column is not None]
-        return (whole, found.column(ROW).to_numpy()) if len(whole) == len(typed) else None
 
 
 def _table(columns: list[pa.ChunkedArray]) -> pa.Table:
     import pyarrow as pa
 
     return pa.table(columns, names=[str(i) for i in range(len(columns))])
-
-
-def as_type(column: pa.ChunkedArray, type_text: str) -> pa.ChunkedArray | None:
-    """The column in a type of Spark's; None where it cannot be cast to it."""
-    import pyarrow as pa
-
-    try:
-        return column.cast(to_arrow(type_text))
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return None
