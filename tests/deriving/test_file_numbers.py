@@ -49,6 +49,14 @@ def test_rows_written_by_partition() -> None:
     assert (back.tolist(), own.tolist()) == ([1, 9], numbered(3, 1, 9))
 
 
+def test_files_in_folders_by_values_tell_nothing() -> None:
+    of = FileNumbers(folders=frozenset({"m"}))
+    file = FILES[0].rpartition("/")[2]
+    assert of.numbers(f"file:/out/M=1/{file}", np.array([0])) is None
+    assert not len(of.among(f"file:/out/M=1/{file}", np.array([0]))[0])
+    assert of.numbers(f"file:/out/day=1/{file}", np.array([0])) is not None
+
+
 @pytest.mark.parametrize("of", [FileNumbers(), WRITTEN_FROM_FILES])
 def test_a_file_whose_name_tells_nothing(of: FileNumbers) -> None:
     assert of.numbers("file:/out/other.parquet", np.array([0])) is None

@@ -2,9 +2,9 @@
 
 Rows that stand in PostgreSQL, or nowhere, are written partition by partition: a file's name tells the number of its rows' partition. Rows
 that the run stored in files are written out from these, which Spark reads the largest first, several after one another into one partition
-where they are small. Where a run wrote partitions into folders of their own, a file's name does not tell which of its partition's rows a file
-has. What is told so is a guess (Spark cuts files that are large for the cluster into pieces, for one): whoever asks holds
-the values at both places against each other, and looks for the row by them where they differ.
+where they are small. Where a run made folders by a column's values, a file has some rows of its partition, and nobody knows which. What is
+told so is a guess (Spark cuts files that are large for the cluster into pieces, for one): whoever asks holds the values at both places
+against each other, and looks for the row by them where they differ.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ _MOST_FOOTERS = 500
 class FileNumbers:
     """Numbers of rows by file and position, and back, of the files of one run.
 
-    ``folders``: names of columns by whose values the run may have made folders. ``places``: of each file the places of its rows among all rows, where these were written out from files; None: a file has the rows
+    ``places``: of each file the places of its rows among all rows, where these were written out from files; None: a file has the rows
     of the partition that it is named after. ``partitions`` has then the number and the rows of each stored file, as they were read.
+    ``folders``: the columns, in small letters, by whose values there may be folders: the files in them tell nothing.
     """
 
     places: Mapping[str, range] | None = None

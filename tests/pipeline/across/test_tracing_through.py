@@ -177,16 +177,45 @@ def test_values_as_the_reader_types_them(lineage: Lineage, tables: Path, format:
     assert exact(found), guarantees_of(found)
 
 
-def test_values_that_the_format_lost_are_said(lineage: Lineage, tables: Path) -> None:
-    out = str(tables / "out")
-    text = "SELECT rid, TIMESTAMP '2026-01-01 10:00:00.123456' AS at FROM {orders}"
-    a = lineage.run(sql(text, orders=str(tables / "orders")), name="a", output=f"csv:{out}")
-    b = lineage.run(lambda spark: spark.read.schema("rid int, at timestamp").csv(out), name="b")
-    found = b.explain("rid = 3")
-    assert sources(found) == {"out": [3]}
-    assert found.intermediate == {}
-    assert found.guarantee.level == "unavailable"
+def test_values_that_the_format_merged_are_all_traced(lineage: Lineage, tables: Path, spark: SparkSession) -> None:
+    at = "TIMESTAMP '2026-01-01 10:00:00.123' + make_dt_interval(0, 0, 0, {})"
+    written = {  # the values of orders 1, 2 and of all others
+        "parquet": ("'01'", "'1'", "'2'"),
+        "csv name": ("'ann'", "' ann '", "'bob'"),
+        "csv code": ("'007'", "'7'", "'8'"),
+        "csv": (at.format(0), at.format(0.000456), at.format(0.001)),
+        "json": (at.format(0), at.format(0.000456), at.format(0.001)),
+    }
+    orders = spark.read.parquet(str(tables / "orders")).where("rid < 4")
+    for case, (one, other, third) in written.items():
+        out, form = str(tables / f"out {case}"), case.split()[0]
+        frame = orders.selectExpr(f"CASE rid WHEN 1 THEN {one} WHEN 2 THEN {other} ELSE {third} END AS m", "7 AS x").coalesce(1)
+        with lineage.recording(spark) as recording:
+            writer = frame.write.format(form)
+            (writer.partitionBy("m") if form == "parquet" else writer).save(out)
+        reader = spark.read.schema("m timestamp, x int") if form == case != "parquet" else spark.read.option("inferSchema", "true")
+        read = reader.format(form).load(out)
+        b = lineage.run(lambda spark, read=read: read.toDF(*(("m", "x") if form == "csv" else read.columns)).groupBy("m").count(), name="b")
+        found = b.explain("count = 2", save=False)
+        assert (sources(found), found.guarantee.level) == ({"orders": [1, 2]}, "superset"), case
+        assert (sources(b.explain("count = 1", save=False)), case) == ({"orders": [3]}, case)
+        (a,) = recording.runs
+        (later,) = a.forward("rid = 2", "orders", across=True).later.values()
+        assert (later.rows.column("count").to_pylist(), later.guarantee.level) == ([2], "superset"), case
+
+
+def test_rows_of_which_the_run_behind_has_fewer_are_not_traced(lineage: Lineage, tables: Path, spark: SparkSession) -> None:
+    """The options of a write are not recorded: this one left the fractions out."""
+    out, moments = str(tables / "out"), "TIMESTAMP '2026-01-01 10:00:00' + make_dt_interval(0, 0, rid DIV 3, IF(rid = 1, 0.5, 0))"
+    with lineage.recording(spark) as recording:
+        frame = spark.read.parquet(str(tables / "orders")).where("rid < 5").selectExpr(f"{moments} AS at", "rid DIV 3 AS x")
+        frame.write.option("timestampFormat", "yyyy-MM-dd HH:mm:ss").csv(out)
+    (a,) = recording.runs
+    b = lineage.run(lambda spark: spark.read.schema("at timestamp, x int").csv(out).groupBy("x").count(), name="b")
+    found = b.explain("x = 0", save=False)
+    assert (list(found.sources), found.intermediate, found.guarantee.level) == (["out"], {}, "unavailable")
     assert a.id in guarantees_of(found)["out"].cause
+    assert sources(b.explain("x = 1", save=False)) == {"orders": [3, 4]}
 
 
 @pytest.mark.parametrize("strategy", ["rerun", "full_materialization"])
