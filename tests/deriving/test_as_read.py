@@ -76,11 +76,12 @@ def test_what_is_not_certain_is_not_told() -> None:
         assert compared(form, written, read) is None, (form, written, read)
     assert compared("csv", "timestamp", "timestamp", timestampFormat="yyyy-MM-dd HH:mm") is None
     assert compared("csv", "int", "int", nullValue="0") is None
-    for how, values in [
+    odd: list[tuple[AsRead | None, list[Any]]] = [
         (compared("folder", "string", "int"), ["1", "x"]),
         (compared("csv", "string", "int"), ["1", "\u0661"]),
         (compared("csv", "timestamp", "timestamp", "Europe/Berlin"), [dt.datetime(1880, 1, 1, tzinfo=dt.UTC)]),
-    ]:
+    ]
+    for how, values in odd:
         assert how is not None
         assert how.result(column(how.attribute.type, values)) is None
 
