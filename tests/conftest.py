@@ -77,7 +77,12 @@ _COLLECTED = pytest.StashKey[budget.Counts]()
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What a test needs is read from its fixtures and its folder: a marker that somebody must remember is forgotten."""
+    from tests.in_turn import EVERY
+
     pyspark = version("pyspark")
+    if not EVERY and (of_pairs := [item for item in items if item.get_closest_marker("in_pairs") is not None]):
+        items[:] = [item for item in items if item not in of_pairs]
+        config.hook.pytest_deselected(items=of_pairs)
     for item in items:
         fixtures = getattr(item, "fixturenames", ())
         needed = {marker for fixture, marker in _MARKER_OF.items() if fixture in fixtures}

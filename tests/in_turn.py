@@ -23,8 +23,8 @@ STRATEGIES: tuple[Strategy, ...] = ("function_materialization", "rerun", "full_m
 """The strategies that can be asked for."""
 
 
-in_pairs = pytest.mark.skipif(not EVERY, reason="takes minutes, and another is like it: make pairs")
-"""Marks a test that `make pairs` runs alone."""
+in_pairs = pytest.mark.in_pairs
+"""Marks a test that takes minutes, where another is like it: `make pairs` runs it alone."""
 
 
 def few(sample: int, one_in: int = 3) -> int:

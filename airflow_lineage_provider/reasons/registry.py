@@ -47,11 +47,6 @@ def find(description: UdfDescription) -> ReasonedUdf:
     :raises UdfUnavailable: naming what was tried and what to do.
     """
     name, module = description.name, description.module
-    if not description.version:
-        raise UdfUnavailable(
-            f"UDF {name!r} is no reasoned one: of such the run has recorded that it was called, and nothing to call it again by. Declare "
-            "it with reasoned_udf (or shap_udf, lime_udf), which keeps it with the run, and run the pipeline again"
-        )
     if name in _DECLARED:
         return _DECLARED[name]
     if not module or module == "__main__":

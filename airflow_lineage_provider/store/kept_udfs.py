@@ -59,6 +59,11 @@ class UdfsOfRun:
                 f"the reason is not stored, and no UDF is called here ({description.name}): explain the row in Python or with the command, "
                 "which keep the reason, and it is here from then on"
             )
+        if not description.version:
+            raise UdfUnavailable(
+                f"UDF {description.name!r} is no reasoned one: of such the run has recorded that it was called, and nothing to call it "
+                "again by. Declare it with reasoned_udf (or shap_udf, lime_udf), which keeps it with the run, and run the pipeline again"
+            )
         try:
             found = registry.find(description)
             registry.check_version(found, description)

@@ -28,6 +28,7 @@ from airflow_lineage_provider.submitted import driver
 from airflow_lineage_provider.submitted.job import SubmittedJob, read_job
 from tests.airflow.submitting import PROGRAMS, context, execute, operator, tables
 from tests.clusters import environment, standalone
+from tests.in_turn import in_pairs
 
 if TYPE_CHECKING:
     from tests.airflow.conftest import DagResult
@@ -135,6 +136,7 @@ def test_what_a_program_that_fails_has_written_is_recorded(
     assert [run.status for run in store.runs("before_it_fails")] == ["complete"]
 
 
+@in_pairs  # (`tests.pipeline.test_captured` and `test_called` have retries of other tasks)
 def test_a_retry_captures_what_an_earlier_try_lacks(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lineage has to be captured, and was not: the application that is submitted again runs nothing, and its runs are the earlier ones."""
     monkeypatch.setenv("PATH", f"{sysconfig.get_path('scripts')}:/usr/bin:/bin")

@@ -130,7 +130,7 @@ def test_whole_rows_stand_in_their_place(lineage: Lineage, places: Path) -> None
     assert (len(found.touched), repr(found)) == (0, "<0 rows touched, 1 gone, 2 may appear where id = 3 is 2 other rows: exact>")
 
 
-def test_numbers_of_more_than_twelve_digits_are_others(lineage: Lineage, places: Path) -> None:
+def test_what_is_compared_what_stays_and_what_cannot_be_called(spark: SparkSession, lineage: Lineage, places: Path) -> None:
     """Milliseconds since 1970 as doubles: what no sum has rounded is compared to the last bit, and floating-point sums are not."""
     ms = "n + 1700000000000D"
     sql = f"SELECT id, {ms} AS ms, array({ms}) AS list, sum(n / 7D) OVER (PARTITION BY shop) AS so FROM sales WHERE id = 2"
@@ -139,8 +139,7 @@ def test_numbers_of_more_than_twelve_digits_are_others(lineage: Lineage, places:
     assert [row["ms"] for row in found.may_appear.rows.to_pylist()] == [1700000000021.0]
     assert len(found.unchanged) == 0
 
-
-def test_another_table_over_the_same_files_stays_as_it_is(spark: SparkSession, lineage: Lineage, places: Path) -> None:
+    # Another table over the same files stays as it is.
     spark.read.schema("id int, n int").parquet(str(places / "sales")).createOrReplaceTempView("sales_again")
     run = lineage.run("SELECT sales.id, a.n FROM sales JOIN sales_again a ON a.id = sales.id + 1", name="two schemas", progress=False)
     found = run.impact("id = 2", "sales", revised={"n": 21}, progress=False)
@@ -148,8 +147,7 @@ def test_another_table_over_the_same_files_stays_as_it_is(spark: SparkSession, l
     assert "sales_again reads files of sales, too" in found.guarantee.cause
     assert found.guarantee.cause in str(found.to_dict())
 
-
-def test_a_plain_udf_is_refused_by_what_it_is(spark: SparkSession, lineage: Lineage, places: Path) -> None:
+    # A plain UDF is refused by what it is.
     spark.udf.register("impact_plain", lambda n: n + 1, "int")
     run = lineage.run("SELECT id, impact_plain(n) AS n FROM sales", name="plain", progress=False)
     with pytest.raises(UdfUnavailable, match=r"'impact_plain' is no reasoned one: .* Declare it with reasoned_udf"):
