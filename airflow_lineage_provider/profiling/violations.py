@@ -22,7 +22,7 @@ from airflow_lineage_provider.errors import InvalidOption
 from airflow_lineage_provider.profiling.dependency import Dependency
 from airflow_lineage_provider.tracing.key_index import KeyIndex, placed
 from airflow_lineage_provider.tracing.numbers import in_order
-from airflow_lineage_provider.tracing.value_codes import with_one_nan
+from airflow_lineage_provider.tracing.value_codes import close_together, with_one_nan
 from airflow_lineage_provider.words import ProfileMethod, ProfileNulls
 
 if TYPE_CHECKING:
@@ -127,7 +127,9 @@ class _Distinct:
         """That over these columns."""
         if names not in self._made:
             keys = self.table.select(names)
-            _, values, many = KeyIndex(keys.slice(0, 0)).told_apart(keys)
+            # Of two such numbers one is made, of 64 bits.
+            numbers = close_together(keys.column(0), 1 << 31) if len(names) == 1 else None
+            _, values, many = KeyIndex(keys.slice(0, 0)).told_apart(keys) if numbers is None else (None, *numbers)
             self._made[names] = _Lineage(values, many)
         return self._made[names]
 
@@ -143,7 +145,7 @@ def _by_lineage(distinct: _Distinct, one: Dependency, taken: npt.NDArray[np.bool
     # Values of which not all are one, and their rows alone: these are few.
     violating = _ends(np.minimum, values, begin) != _ends(np.maximum, values, begin)
     inside = np.repeat(violating, sizes)
-    # Both numbers are below four times that of the rows, of which no table of this machine has 2³⁰.
+    # Both numbers are below 2³¹, or below four times that of the rows, of which no table of this machine has 2²⁹.
     pairs = np.sort(owners[inside] * right.many + values[inside])
     new = np.flatnonzero(np.diff(pairs, prepend=-1))
     groups = np.flatnonzero(np.diff(pairs[new] // right.many, prepend=-1))
@@ -168,7 +170,7 @@ def _by_groups(table: pa.Table, one: Dependency, taken: npt.NDArray[np.bool_]) -
     left, right = ([with_one_nan(table.column(name)) for name in names] for names in (one.determinant, one.dependent))
     keys = [f"a{i}" for i in range(len(left))]
     part = pa.table([*left, *right], names=[*keys, *(f"b{i}" for i in range(len(right)))]).filter(pa.array(taken))
-    pairs = part.group_by(part.column_names, use_threads=False).aggregate([([], "count_all")])
+    pairs = part.group_by(part.column_names, use_threads=True).aggregate([([], "count_all")])
     groups = pairs.group_by(keys, use_threads=False).aggregate([("count_all", "count"), ("count_all", "max")])
     kept = pc.sum(groups.column("count_all_max")).as_py() or 0
     many = groups.filter(pc.greater(groups.column("count_all_count"), 1))
