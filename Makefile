@@ -28,7 +28,7 @@ test: setup ## Run all tests (REPORT=suite.xml: and write what each took; pictur
 quick: setup ## Run the tests that need this process alone, and not long: neither Spark, nor Airflow, nor PostgreSQL, nor a browser, nor another Python
 	.venv/bin/pytest --numprocesses $$(getconf _NPROCESSORS_ONLN) --dist worksteal -m "not spark and not airflow and not postgres and not browser and not processes and not long" $(if $(REPORT),--junitxml $(REPORT))
 
-pairs: setup ## Run every case under every strategy (make test: the cases take the strategies in turn)
+pairs: setup ## Run every case under every strategy (make test: the cases take the strategies in turn), and tests of minutes that are like others
 	PAIRS=all .venv/bin/pytest $(PARALLEL) $$(grep -rl --include='test_*.py' "tests.in_turn" tests)
 
 test-install: setup ## Install with plain pip into new environments, as the README says, and run a job on Spark in each (minutes)
