@@ -12,6 +12,7 @@ import os
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -113,7 +114,7 @@ class KeptColumns:
             key = (str(path), status.st_size, status.st_mtime_ns, status.st_ino, column)
             one = self._columns.there(key)
             if one is None and len(positions) > MANY_ROWS and self._is_asked_again(key):
-                one = self._columns.found(key, lambda key=key: self._read(key))  # type: ignore[misc]
+                one = self._columns.found(key, partial(self._read, key))
             if one is not None and one.values is not None and len(one.values) == rows:
                 found[column] = pa.chunked_array([one.values.at(positions)])
         return found

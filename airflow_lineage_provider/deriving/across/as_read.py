@@ -135,6 +135,14 @@ class _Pair:
         """Values that are told by what was read of them."""
         return self.how(**{"asked": _same, "sought": _listed_as_written, **steps})
 
+    def made(self, step: _Step, **steps: Any) -> AsRead:
+        """Values of which what was read is made."""
+        return self.how(**{"of_result": step, "asked": step, **steps})
+
+    def alike(self, step: _Step, **steps: Any) -> AsRead:
+        """Values that are read as this step makes them, and what was read stays as it is in it."""
+        return self.made(step, of_read=step, **steps)
+
     def of_one_type(self) -> AsRead | None:
         """Formats that keep types: a reader may have a wider one."""
         written, read = parse_type(self.attribute.type), parse_type(self.read)
@@ -167,25 +175,21 @@ class _Pair:
                 into, is_wider = _in_bits(_WHOLE[other]), _WHOLE[name] <= _WHOLE[other]
                 return (self.kept if is_wider else self.how)(of_result=into, of_read=_int64, asked=into)
             case name, ("float" | "double") if name in _WHOLE:
-                made: _Step = lambda column: column.cast(arrow, safe=False)  # noqa: E731
-                return self.how(of_result=made, asked=made)
+                return self.made(lambda column: column.cast(arrow, safe=False))
             case _ if written == read:
                 return self.kept()
             case _, "string" if self.form != "json" or written.name in _WHOLE or written.name == "boolean":
                 return self.kept(of_read=lambda column: column.cast(own), asked=None if written.name in ("float", "double") else _text)
             case "decimal", "double":
-                made = lambda column: _each(column, lambda value: float(str(value)), arrow)  # noqa: E731
-                return self.how(of_result=made, asked=made)
+                return self.made(lambda column: _each(column, lambda value: float(str(value)), arrow))
             case "decimal", name if name in _WHOLE and not written.parameters[1]:
-                made = lambda column: column.cast(arrow)  # noqa: E731
-                return self.how(of_result=made, asked=made)
+                return self.made(lambda column: column.cast(arrow))
             case "float", "double":  # the text of a float, read with more digits than a float has
                 return self.how(of_read=lambda column: column.cast(own, safe=False))
             case "double", "decimal" if self.form == "folder":
                 return self.how(of_read=lambda column: _each(column, lambda value: float(str(value)), own))
             case _ if _is_wider(written, read):
-                made = lambda column: column.cast(arrow)  # noqa: E731
-                return self.how(of_result=made, asked=made)
+                return self.made(lambda column: column.cast(arrow))
         return None
 
     def _of_dates(self, read: ScalarType) -> AsRead | None:
@@ -221,24 +225,19 @@ class _Pair:
         if self.form == "json":  # whose strings are no numbers, whoever reads them
             return self.kept() if read.name == "string" else None
         if self.form == "lines":
-            line: _Step = lambda column: self._first_line(column).fill_null("")  # noqa: E731
-            return self.how(of_result=line, of_read=line, asked=line) if read.name == "string" else None
+            return self.alike(lambda column: self._first_line(column).fill_null("")) if read.name == "string" else None
         text = self._trimmed if self.form == "csv" else _not_empty
         arrow = to_arrow(self.read)
         if read.name == "string":
-            return self.how(of_result=text, of_read=text, asked=text, sought=_trimmed_among if self.form == "csv" else _folders_among)
+            return self.alike(text, sought=_trimmed_among if self.form == "csv" else _folders_among)
         if read.name in _WHOLE:
-            made: _Step = lambda column: _whole(text(column), _WHOLE[read.name], strict=self.form == "folder")  # noqa: E731
-            return self.how(of_result=made, of_read=_int64, asked=made)
+            return self.made(lambda column: _whole(text(column), _WHOLE[read.name], strict=self.form == "folder"), of_read=_int64)
         if read.name == "double":
-            made = lambda column: _each(_all(text(column), _REAL), float, arrow)  # noqa: E731
-            return self.how(of_result=made, asked=made)
+            return self.made(lambda column: _each(_all(text(column), _REAL), float, arrow))
         if read.name == "decimal" and not read.parameters[1]:
-            made = lambda column: _each(_all(text(column), r"^[+-]?[0-9]+$"), Decimal, arrow)  # noqa: E731
-            return self.how(of_result=made, asked=made)
+            return self.made(lambda column: _each(_all(text(column), r"^[+-]?[0-9]+$"), Decimal, arrow))
         if read.name == "date" and "dateformat" not in self.options:
-            made = lambda column: _all(text(column), _DATE).cast(arrow)  # noqa: E731
-            return self.how(of_result=made, asked=made)
+            return self.made(lambda column: _all(text(column), _DATE).cast(arrow))
         return None
 
     def _trimmed(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
