@@ -61,6 +61,7 @@ class RecordedSource:
 class RecordedPlan:
     """A run's plan, what was materialized of it, and its sources by leaf number.
 
+    ``written_with``: with which of its writer's options the result became text, as far as they were recorded.
     ``behind``: the columns whose values those of its result and of its sources carry, as far as the runs that wrote these know more than
     the plan itself (`discretion_of`). ``written`` has texts of queries that were written of the plan, for as long as it is asked about.
     """
@@ -68,6 +69,7 @@ class RecordedPlan:
     plan: SegmentedPlan
     materialized: Mapping[int, MaterializedSegment]
     sources: Mapping[int, RecordedSource]
+    written_with: Mapping[str, str] = field(default_factory=dict)
     behind: Carried | None = None
     written: dict[Hashable, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -167,7 +169,12 @@ def read(record: RunRecord, plan: str | None = None) -> RecordedPlan:
         )
         for one in record.inputs
     }
-    return RecordedPlan(plan=segmented, materialized={one.segment: one for one in record.segments}, sources=sources)
+    return RecordedPlan(
+        plan=segmented,
+        materialized={one.segment: one for one in record.segments},
+        sources=sources,
+        written_with={} if record.output is None else record.output.options,
+    )
 
 
 def tables_of(recorded: RecordedPlan) -> dict[str, list[RecordedSource]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_lineage_provider.records.run import RecordedOutput
 from airflow_lineage_provider.records.versions import OutputVersion, WrittenRows
 from airflow_lineage_provider.running.output import Written, not_known, written_files
+from airflow_lineage_provider.secrecy.known import WRITTEN_TEXTS
 from airflow_lineage_provider.secrecy.urls import database_url, shown_place
 
 if TYPE_CHECKING:
@@ -82,9 +83,15 @@ class GivenOutput:
     def recorded(self, version: OutputVersion | None = None) -> RecordedOutput:
         """What is recorded with the run: never a password."""
         given = self._given
-        database = database_url(given.options["url"])[0] if "url" in given.options else None
+        database = database_url(given.options["url"])[0] if given.kind == "jdbc" and "url" in given.options else None
         return RecordedOutput(
-            kind=given.kind, target=self.shown, format=given.format, mode=given.mode, version=version, database=database or None
+            kind=given.kind,
+            target=self.shown,
+            format=given.format,
+            mode=given.mode,
+            version=version,
+            database=database or None,
+            options={name.lower(): value for name, value in given.options.items() if name.lower() in WRITTEN_TEXTS},
         )
 
     def _described(self, frame: DataFrame) -> DataFrame:

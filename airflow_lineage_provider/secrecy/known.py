@@ -34,6 +34,14 @@ READER_OPTIONS = _words(
 )
 """Options of Spark's own readers (CSV, JSON, Parquet, ORC, text, XML, JDBC). They say how to read, not who reads."""
 
+WRITTEN_TEXTS = _words(
+    """
+    header delimiter sep encoding charset quote escape escapequotes quoteall chartoescapequoteescaping linesep nullvalue emptyvalue
+    dateformat timestampformat timestampntzformat timezone locale ignoreleadingwhitespace ignoretrailingwhitespace ignorenullfields
+    """
+)
+"""Options of Spark's own writers of text that say how values become text, and rows lines."""
+
 _LOGINS = _words("user username uid login loginid principal")
 _PASSWORDS = _words("password passwd pwd pass psw passphrase keytab")
 

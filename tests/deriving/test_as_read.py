@@ -21,11 +21,13 @@ AT = dt.datetime(2026, 1, 1, 10, 0, 0, 123456, dt.UTC)
 CUT = AT.replace(microsecond=123000)
 
 
-def compared(form: str, written: str, read: str, zone: str = "UTC", **options: str) -> AsRead | None:
+def compared(
+    form: str, written: str, read: str, zone: str = "UTC", written_with: dict[str, str] | None = None, **options: str
+) -> AsRead | None:
     partitions = ("c",) if form == "folder" else ()
     relation = Relation(name="t", kind="files", format=form, partition_columns=partitions, options=tuple(options.items()))
     source = Source(relation=relation, output=(Attribute(name="c", id=2, type=read),), columns=("c",), leaf=0)
-    return as_read(source, {"c": Attribute(name="c", id=1, type=written)}, zone).get("c")
+    return as_read(source, {"c": Attribute(name="c", id=1, type=written)}, zone, written_with or {}).get("c")
 
 
 def column(kind: str, values: list[Any]) -> pa.ChunkedArray:
@@ -76,6 +78,14 @@ def test_what_is_not_certain_is_not_told() -> None:
         assert compared(form, written, read) is None, (form, written, read)
     assert compared("csv", "timestamp", "timestamp", timestampFormat="yyyy-MM-dd HH:mm") is None
     assert compared("csv", "int", "int", nullValue="0") is None
+    for form, kind, option in [
+        ("json", "timestamp", "timestampformat"), ("csv", "date", "dateformat"), ("csv", "string", "nullvalue"), ("csv", "int", "locale"),
+        ("text", "string", "encoding"),
+    ]:  # fmt: skip
+        assert compared(form, kind, kind, written_with={option: "-"}) is None, option
+        assert compared("folder", kind, kind) is None or compared("folder", kind, kind, written_with={option: "-"}) is not None, option
+    assert compared("csv", "string", "string", written_with={"nullvalue": "-", "header": "true"}, nullValue="-") is not None
+    assert compared("csv", "int", "int", written_with={"timestampformat": "-"}) is not None
     odd: list[tuple[AsRead | None, list[Any]]] = [
         (compared("folder", "string", "int"), ["1", "x"]),
         (compared("csv", "string", "int"), ["1", "\u0661"]),

@@ -108,8 +108,10 @@ WRITES: dict[str, tuple[Write, tuple[str, str, str]]] = {
         ("table", "table", "error"),
     ),
     "DIRECTORY": (
-        lambda spark, df, at, _: spark.sql(f"INSERT OVERWRITE DIRECTORY '{at}/x' USING parquet SELECT * FROM {{df}}", df=df),
-        ("path", "parquet", "overwrite"),
+        lambda spark, df, at, _: spark.sql(
+            f"INSERT OVERWRITE DIRECTORY '{at}/x' USING csv OPTIONS (SEP ';', `a.key` 'k') SELECT * FROM {{df}}", df=df
+        ),
+        ("path", "csv", "overwrite"),
     ),
     "JDBC": (lambda _, df, at, __: df.write.jdbc(derby(at), "x", mode="overwrite"), ("jdbc", "jdbc", "overwrite")),
     "another source": (lambda _, df, __, ___: df.write.format("noop").mode("append").save(), ("source", "noop", "append")),
@@ -131,6 +133,7 @@ def test_every_writer_writes_what_it_wrote_and_is_recorded(
     output = run.record.output
     assert output is not None
     assert (output.kind, output.format, output.mode) == expected
+    assert output.options == {"csv": {"header": "true", "sep": ";"}, "DIRECTORY": {"sep": ";"}}.get(name, {})
     assert run.summary.rows == 5
     assert _found(spark, tmp_path / "recorded", f"{tables}_recorded") == _found(spark, tmp_path / "plain", f"{tables}_plain")
 

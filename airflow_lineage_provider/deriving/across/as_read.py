@@ -4,8 +4,9 @@ the other.
 Files of text, and the names of partitions' folders, keep a value's text and not its type, and the text not always whole: Spark's CSV writer
 trims strings, CSV and JSON have milliseconds, a reader that infers types takes '01' and '1' for 1. So several of the result's values may be
 equal to what was read; that one which was read so is not, must not be. What cannot be told certainly is not told at all, and rows are then
-compared by their other columns. What the writer's own options said is not recorded: its defaults are taken, and where the reader has a form
-of its own for dates, or for points in time, nothing is told of these.
+compared by their other columns. Where writer or reader has a form of its own for dates, or for points in time, nothing is told of these;
+where the writer had other options about texts than the reader, nothing of any column of them. Of runs of releases that did not record the
+writer's options its defaults are taken.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ _ODD = frozenset({"nanvalue", "positiveinf", "negativeinf", "locale"})
 _NO_VALUES = frozenset({"", "na", "n/a", "null", "none", "\\n"})
 """What a reader may take for NULL that is no number's text, and no date's."""
 _TIMES = ("timestamp", "timestamp_ntz")
+_TIME_FORMATS = frozenset({"timestampformat", "timestampntzformat"})
+_FORMATS_TOLD = frozenset({"dateformat", *_TIME_FORMATS, "header", "escapequotes", "quoteall", "ignorenullfields"})
+"""Options of a writer that are looked at by type, or that change nothing of what is read."""
 _UTC = frozenset({"UTC", "Etc/UTC", "Z", "GMT", "+00:00"})
 _WHOLE_MINUTES = 94_694_400_000_000
 """Microseconds: from 1973 on every zone is whole minutes away from UTC, which is what texts say of it."""
@@ -101,17 +105,23 @@ def _made(column: pa.ChunkedArray, type_text: str, step: _Step) -> pa.ChunkedArr
         return None
 
 
-def as_read(source: Source, found: Mapping[str, Attribute], zone: str) -> dict[str, AsRead]:
+def as_read(source: Source, found: Mapping[str, Attribute], zone: str, written_with: Mapping[str, str]) -> dict[str, AsRead]:
     """For each column of a source that is one of a result's, by its name, how the two are compared, where that can be told.
 
-    ``found`` has the result's columns (`stored_outputs.columns_as_read`); ``zone`` is the time zone of the session that wrote it.
+    ``found`` has the result's columns (`stored_outputs.columns_as_read`); ``zone`` is the time zone of the session that wrote it, and
+    ``written_with`` the options of its writer (`RecordedOutput.options`).
     """
     types, partitions = dict(zip(source.columns, source.output, strict=True)), {one.lower() for one in source.relation.partition_columns}
     options = {key.lower(): value for key, value in source.relation.options}
     form = _FORMS.get(source.relation.format.lower(), "typed")
+    as_written = all(options.get(name) == value for name, value in written_with.items() if name not in _FORMATS_TOLD)
     made = {}
     for name, attribute in found.items():
-        pair = _Pair(attribute, types[name].type, "folder" if name.lower() in partitions else form, options, zone)
+        is_folder = name.lower() in partitions
+        if not (is_folder or form == "typed" or as_written):
+            continue
+        given = options if is_folder else {**{key: value for key, value in written_with.items() if key in _FORMATS_TOLD}, **options}
+        pair = _Pair(attribute, types[name].type, "folder" if is_folder else form, given, zone)
         how = pair.of_one_type() if pair.form == "typed" else pair.of_texts()
         if how is not None:
             made[name] = how
@@ -204,7 +214,7 @@ class _Pair:
         return None
 
     def _of_times(self, written: ScalarType, read: ScalarType) -> AsRead | None:
-        if not {"timestampformat", "timestampntzformat"}.isdisjoint(self.options) or read.name not in (written.name, "string"):
+        if not _TIME_FORMATS.isdisjoint(self.options) or read.name not in (written.name, "string"):
             return None
         own, in_utc = to_arrow(self.attribute.type), self.zone in _UTC
         if self.form == "folder":  # microseconds, and no zone: what a reader takes it for depends on its own

@@ -341,7 +341,7 @@ def _as_read(values: pa.Table, behind: Derivation, source: Source) -> pa.Table:
 
     place = {a.id: at for at, a in enumerate(behind.recorded.plan.output)}
     read, own = {}, {}
-    for name, how in as_read(source, columns_as_read(behind.recorded, source), behind.recorded.zone).items():
+    for name, how in as_read(source, columns_as_read(behind.recorded, source), behind.recorded.zone, behind.recorded.written_with).items():
         column = values.column(place[how.attribute.id])
         expected = how.expected(column)
         if expected is not None:

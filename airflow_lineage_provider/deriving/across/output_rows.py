@@ -85,7 +85,7 @@ class _Batch:
         self.rows = np.arange(len(batch.at))
         self.alone = batch.alone
         self.columns: list[tuple[AsRead, pa.ChunkedArray]] = []
-        for name, how in as_read(batch.source, columns_as_read(recorded, batch.source), recorded.zone).items():
+        for name, how in as_read(batch.source, columns_as_read(recorded, batch.source), recorded.zone, recorded.written_with).items():
             column = how.read(batch.rows.column(name)) if name in batch.rows.column_names else None
             if column is not None:
                 self.columns.append((how, column))

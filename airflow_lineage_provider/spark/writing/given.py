@@ -32,7 +32,7 @@ class GivenWrite:
     :ivar kind, target, format, mode: where it goes, and what becomes of what is there; ``target`` may hold a password.
     :ivar make: makes the write, of a frame with the same columns, and gives what Spark answers.
     :ivar command: the write as a plan, which nobody has executed; None where this Spark gives none.
-    :ivar options: of a JDBC write, those of the connection.
+    :ivar options: the writer's, as they were given; of a JDBC write also those of the connection. They may have passwords.
     """
 
     frame: DataFrame

@@ -11,6 +11,7 @@ from airflow_lineage_provider.errors import WriteNotRecorded
 from airflow_lineage_provider.shown import first_line
 from airflow_lineage_provider.spark.jvm_classes import static_method
 from airflow_lineage_provider.spark.jvm_trees import class_name, frame_over, items, with_fields
+from airflow_lineage_provider.spark.scala_maps import scala_map
 from airflow_lineage_provider.spark.writing.given import GivenWrite, analyzed, named_as_in, warn_unseen
 from airflow_lineage_provider.spark.writing.writers import FILES, table_name
 from airflow_lineage_provider.words import RecordedKind, RecordedMode
@@ -74,6 +75,7 @@ def statement(spark: SparkSession, text: str, parameters: bool = False) -> Given
         frame = named_as_in(target, frame, [str(one) for one in items(written.userSpecifiedCols())], _static(written))
     return GivenWrite(
         frame=frame, kind=place, target=target, format=format, mode=form.mode(written), command=lambda: None,
+        options=scala_map(spark, written.storage().properties()) if kind == "InsertIntoDir" else {},
         make=lambda rows: _run(spark, with_fields(spark, written, **{form.query: rows._jdf.logicalPlan()})),
     )  # fmt: skip
 

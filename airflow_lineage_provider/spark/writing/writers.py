@@ -63,8 +63,7 @@ def of_writer(frame: DataFrame, writer: JavaObject, action: str, arguments: tupl
         if spark.catalog.tableExists(target):  # where there is none, Spark says so when the command is analyzed
             frame = named_as_in(target, frame)
     return GivenWrite(
-        frame=frame, kind=kind, target=target, format=format, mode=mode, make=make, command=command,
-        options=options if kind == "jdbc" else {},
+        frame=frame, kind=kind, target=target, format=format, mode=mode, make=make, command=command, options=options
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Feature, Lineage
 from airflow_lineage_provider.errors import InvalidOption, InvalidTarget, NotCaptured, SparkRequired
+from airflow_lineage_provider.recording import RecordedPlan
 from airflow_lineage_provider.store import Store
 from tests.answers import guarantees_of, links_of, runs_of
 from tests.pipeline.across.small_runs import behind, exact, sources, sql, totals
@@ -205,14 +206,18 @@ def test_values_that_the_format_merged_are_all_traced(lineage: Lineage, tables: 
         assert (later.rows.column("count").to_pylist(), later.guarantee.level) == ([2], "superset"), case
 
 
-def test_rows_of_which_the_run_behind_has_fewer_are_not_traced(lineage: Lineage, tables: Path, spark: SparkSession) -> None:
-    """The options of a write are not recorded: this one left the fractions out."""
+def test_rows_of_which_the_run_behind_has_fewer_are_not_traced(
+    lineage: Lineage, tables: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """This write leaves the fractions out, which is known by its options; of a record of before, which has none, by the rows."""
     out, moments = str(tables / "out"), "TIMESTAMP '2026-01-01 10:00:00' + make_dt_interval(0, 0, rid DIV 3, IF(rid = 1, 0.5, 0))"
     with lineage.recording(spark) as recording:
         frame = spark.read.parquet(str(tables / "orders")).where("rid < 5").selectExpr(f"{moments} AS at", "rid DIV 3 AS x")
         frame.write.option("timestampFormat", "yyyy-MM-dd HH:mm:ss").csv(out)
     (a,) = recording.runs
     b = lineage.run(lambda spark: spark.read.schema("at timestamp, x int").csv(out).groupBy("x").count(), name="b")
+    assert sources(b.explain("x = 0", save=False)) == {"orders": [1, 2]}
+    monkeypatch.setattr(RecordedPlan, "written_with", property(lambda _: {}, lambda *_: None), raising=False)
     found = b.explain("x = 0", save=False)
     assert (list(found.sources), found.intermediate, found.guarantee.level) == (["out"], {}, "unavailable")
     assert a.id in guarantees_of(found)["out"].cause
