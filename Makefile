@@ -3,6 +3,8 @@
 # One process more than processors, since a test that asks Spark waits half of its time; each may take 3 GB (make test PROCESSES=1).
 PROCESSES ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n < 4 ? n + 1 : 4)))
 PARALLEL := --numprocesses $(PROCESSES) --dist worksteal
+# How long one test of thousands of random cases takes depends on how many are asked for.
+RANDOM := $(PARALLEL) --timeout 0
 .PHONY: help setup web demo airflow test quick pairs test-install test-matrix faults fuzz fuzz-arrays fuzz-sketches fuzz-changes fuzz-inputs tpch tpcds chaos check docs bench bench-arrays bench-web bench-gate bench-page bench-compare bench-scale clean
 
 help: ## Show this help
@@ -38,20 +40,20 @@ test-matrix: setup ## Run the core of the suite on other releases of PySpark, Py
 	.venv/bin/python -m tests.matrix $(MATRIX)
 
 fuzz: setup ## Check FUZZ_EXAMPLES (2000) random pipelines, drawn from FUZZ_SEED, against plain Spark and the oracle; stopped, it goes on with the same seed
-	FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-2000} FUZZ_SEED=$${FUZZ_SEED:-$(shell date +%s)} .venv/bin/pytest $(PARALLEL) $${FUZZ_TESTS:-tests/oracle/test_fuzz.py tests/oracle/test_both_ways.py}
+	FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-2000} FUZZ_SEED=$${FUZZ_SEED:-$(shell date +%s)} .venv/bin/pytest $(RANDOM) $${FUZZ_TESTS:-tests/oracle/test_fuzz.py tests/oracle/test_both_ways.py}
 	$(MAKE) fuzz-sketches SKETCH_EXAMPLES=$${SKETCH_EXAMPLES:-$${FUZZ_EXAMPLES:-2000}}
 
 fuzz-arrays: setup ## Check ARRAY_EXAMPLES (10000) random relations of arrays, half as many paths, and reused operations, drawn from FUZZ_SEED, against raw pairs; and numpy's functions over tracked arrays
-	ARRAY_EXAMPLES=$${ARRAY_EXAMPLES:-10000} FUZZ_SEED=$${FUZZ_SEED:-$(shell date +%s)} .venv/bin/pytest $(PARALLEL) tests/arrays/test_random.py tests/arrays/test_reuse.py tests/arrays/test_tracked_truth.py tests/arrays/test_moved_values.py tests/arrays/test_keywords.py tests/arrays/test_behind.py
+	ARRAY_EXAMPLES=$${ARRAY_EXAMPLES:-10000} FUZZ_SEED=$${FUZZ_SEED:-$(shell date +%s)} .venv/bin/pytest $(RANDOM) tests/arrays/test_random.py tests/arrays/test_reuse.py tests/arrays/test_tracked_truth.py tests/arrays/test_moved_values.py tests/arrays/test_keywords.py tests/arrays/test_behind.py
 
 fuzz-sketches: setup ## Check SKETCH_EXAMPLES (10000) random plans, drawn from FUZZ_SEED: over sketches of safe columns, also of several sources, of other constants and after appends, they give the same rows, and what runs carry is what stands behind; and TPC-H's queries over every safe column
-	SKETCH_EXAMPLES=$${SKETCH_EXAMPLES:-10000} FUZZ_SEED=$${FUZZ_SEED:-$(shell date +%s)} .venv/bin/pytest $(PARALLEL) tests/sketches/test_fuzz.py tests/sketches/test_beside.py tests/sketches/test_reuse.py tests/sketches/test_appends.py tests/sketches/test_capture.py tests/sketches/test_files.py tests/sketches/test_witness.py tests/sketches/test_tpch_rows.py
+	SKETCH_EXAMPLES=$${SKETCH_EXAMPLES:-10000} FUZZ_SEED=$${FUZZ_SEED:-$(shell date +%s)} .venv/bin/pytest $(RANDOM) tests/sketches/test_fuzz.py tests/sketches/test_beside.py tests/sketches/test_reuse.py tests/sketches/test_appends.py tests/sketches/test_capture.py tests/sketches/test_files.py tests/sketches/test_witness.py tests/sketches/test_tpch_rows.py
 
 fuzz-changes: setup ## Check CHANGES_EXAMPLES (4000) random plans and revisions of their tables, drawn from FUZZ_SEED, in DuckDB: minutes
-	CHANGES_EXAMPLES=$${CHANGES_EXAMPLES:-4000} FUZZ_SEED=$${FUZZ_SEED:-$(shell date +%s)} .venv/bin/pytest $(PARALLEL) tests/tracing/test_changes.py
+	CHANGES_EXAMPLES=$${CHANGES_EXAMPLES:-4000} FUZZ_SEED=$${FUZZ_SEED:-$(shell date +%s)} .venv/bin/pytest $(RANDOM) tests/tracing/test_changes.py
 
 fuzz-inputs: setup ## Give every public door FUZZ_INPUTS (2000) odd inputs, drawn from FUZZ_SEED: it answers, or refuses by name
-	FUZZ_INPUTS=$${FUZZ_INPUTS:-2000} FUZZ_SEED=$${FUZZ_SEED:-$(shell date +%s)} .venv/bin/pytest $(PARALLEL) tests/doors
+	FUZZ_INPUTS=$${FUZZ_INPUTS:-2000} FUZZ_SEED=$${FUZZ_SEED:-$(shell date +%s)} .venv/bin/pytest $(RANDOM) tests/doors
 
 tpch: setup ## Check every query of TPC-H and of the CDA workload under every strategy (make test: not every pair)
 	PAIRS=all .venv/bin/pytest $(PARALLEL) tests/tpch
