@@ -12,6 +12,9 @@ from airflow_lineage_provider.shown import shown
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_MOST_TAKEN = 256
+_taken: set[tuple[str, frozenset[tuple[str, type]], pa.Schema, str]] = set()
+"""Conditions that `check_condition` has found to be such, with the types of their parameters."""
 _WORKS = "write one expression of DuckDB's SQL over the columns of the rows"
 
 
@@ -37,6 +40,23 @@ def places_where(condition: str, params: Mapping[str, Any], rows: pa.Table, link
     left = links.filter(pa.array(there)) if not there.all() else links
     kind = links.schema.field("row").type
     return pa.array(kept), left.set_column(links.column_names.index("row"), "row", pa.array(at[there]).cast(kind))
+
+
+def check_condition(condition: str, params: Mapping[str, Any], empty: pa.Table, zone: str) -> None:
+    """See that `places_where` takes a condition, of rows of which ``empty`` has the columns. What it took is known from then on: a value
+    of a parameter that cannot be taken, where others of its type can, is found when rows are looked at.
+
+    :raises InvalidOption, EnvironmentProblem: as `places_where`.
+    """
+    import pyarrow as pa
+
+    # (By types, since values may be secrets: they are not kept.)
+    asked = (_expression("condition", condition), frozenset((name, type(one)) for name, one in params.items()), empty.schema, zone)
+    if asked not in _taken:
+        places_where(condition, params, empty, pa.table({"row": pa.array([], pa.int64())}), zone)
+        if len(_taken) >= _MOST_TAKEN:
+            _taken.clear()
+        _taken.add(asked)
 
 
 def aggregated(by: Sequence[str] | str, measures: Sequence[str] | str, rows: pa.Table, zone: str) -> pa.Table:
@@ -82,6 +102,16 @@ def grouped(keys: int) -> str:
     places = ", ".join(str(at + 1) for at in range(keys))
     order = ", ".join(f"{at + 1} NULLS LAST" for at in range(keys))
     return f" GROUP BY {places} ORDER BY {order}" if keys else ""
+
+
+def numbered(rows: pa.Table) -> pa.Table:
+    """Rows with their place, ``row``, as expressions over them read it, unless a column is called so."""
+    import numpy as np
+    import pyarrow as pa
+
+    if "row" in [name.casefold() for name in rows.column_names]:
+        return rows
+    return rows.append_column("row", pa.array(np.arange(rows.num_rows)))
 
 
 def _columns(option: str, asked: Sequence[str] | str) -> list[tuple[str, str]]:

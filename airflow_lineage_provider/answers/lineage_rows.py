@@ -168,9 +168,9 @@ class LineageRows(ShownAsPage):
 
         :raises InvalidOption, EnvironmentProblem: as of `query`.
         """
-        from airflow_lineage_provider.answers.consumed_rows import places_where
+        from airflow_lineage_provider.answers.consumed_rows import numbered, places_where
 
-        kept, links = places_where(condition, params, self._numbered(), self.links, self.run.zone)
+        kept, links = places_where(condition, params, numbered(self.rows), self.links, self.run.zone)
         numbers = tuple(self.numbers[at] for at in kept.to_pylist()) if self.numbers else ()
         keys = None if self.keys is None else self.keys.take(kept)
         return replace(self, rows=self.rows.take(kept), links=links, numbers=numbers, keys=keys, id="")
@@ -187,9 +187,9 @@ class LineageRows(ShownAsPage):
         :raises InvalidOption: an expression cannot be computed, two columns have one name, or there is none; says which and why.
         :raises EnvironmentProblem: DuckDB is not installed.
         """
-        from airflow_lineage_provider.answers.consumed_rows import aggregated
+        from airflow_lineage_provider.answers.consumed_rows import aggregated, numbered
 
-        return aggregated(by, measures, self._numbered(), self.run.zone).replace_schema_metadata(
+        return aggregated(by, measures, numbered(self.rows), self.run.zone).replace_schema_metadata(
             {"engine": self.engine, "guarantee": self.guarantee.level}
         )
 
@@ -205,17 +205,10 @@ class LineageRows(ShownAsPage):
         :raises InvalidOption: it is not one SELECT, a parameter has no value or is not in it, or it cannot be run.
         :raises EnvironmentProblem: DuckDB is not installed.
         """
+        from airflow_lineage_provider.answers.consumed_rows import numbered
         from airflow_lineage_provider.sources.duckdb_query import selected
 
-        return selected(query, {"rows": self._numbered(), "links": self.links}, params, zone=self.run.zone)
-
-    def _numbered(self) -> pa.Table:
-        import numpy as np
-        import pyarrow as pa
-
-        if "row" in [name.casefold() for name in self.rows.column_names]:
-            return self.rows
-        return self.rows.append_column("row", pa.array(np.arange(len(self))))
+        return selected(query, {"rows": numbered(self.rows), "links": self.links}, params, zone=self.run.zone)
 
     def parts(self) -> Iterator[LineageRows]:
         """Itself."""

@@ -7,7 +7,7 @@ from dataclasses import fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider.answers.consumed_rows import places_where
+from airflow_lineage_provider.answers.consumed_rows import numbered, places_where
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class LinkedLater(LineageRows):
 
         :raises InvalidOption, EnvironmentProblem: as of `query`.
         """
-        kept, _ = places_where(condition, params, self._numbered(), _no_links(), self.run.zone)
+        kept, _ = places_where(condition, params, numbered(self.rows), _no_links(), self.run.zone)
         rows, numbers = self.rows.take(kept), tuple(self.numbers[at] for at in kept.to_pylist())
         return LinkedLater(lambda: self._traced, **{**self._known, "rows": rows, "numbers": numbers})
 
@@ -79,7 +79,7 @@ class LinkedLater(LineageRows):
         from airflow_lineage_provider.sources.duckdb_query import selected
 
         links = self.links if "links" in str(query).casefold() else _no_links()
-        return selected(query, {"rows": self._numbered(), "links": links}, params, zone=self.run.zone)
+        return selected(query, {"rows": numbered(self.rows), "links": links}, params, zone=self.run.zone)
 
     def parts(self) -> Iterator[LineageRows]:
         """The rows as they are known: what shows them traces nothing."""

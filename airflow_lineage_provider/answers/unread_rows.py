@@ -59,8 +59,18 @@ class Reading(Protocol):
         """The rows that meet it; with ``columns`` these, and maybe others."""
         ...
 
-    def aggregate(self, by: Sequence[str], measures: Sequence[str], condition: str, params: Mapping[str, Any]) -> pa.Table | None:
-        """What was captured of aggregates of the rows that meet it; None: these were not."""
+    def aggregate(
+        self,
+        by: Sequence[str],
+        measures: Sequence[str],
+        condition: str,
+        params: Mapping[str, Any],
+        columns: Collection[str] | None,
+        *,
+        reads: bool,
+    ) -> pa.Table | LineageRows | None:
+        """What was captured of aggregates of the rows that meet it; where these were not, the rows, as of `rows`, or with ``reads=False``
+        None."""
         ...
 
     def check(self, condition: str, params: Mapping[str, Any]) -> None:
@@ -215,24 +225,32 @@ class UnreadRows(LineageRows):
 
         :raises InvalidOption, EnvironmentProblem: as of `LineageRows.aggregate`.
         """
-        if not self._is_read and self._read.is_divided:
-            found = self._read.aggregate(listed_expressions(by), listed_expressions(measures), self._condition, self._params)
-            if found is not None:
+        if self._is_read:
+            return self._whole.aggregate(by, measures)
+        named = self._named([*listed_expressions(by), *listed_expressions(measures)])
+        rows = self._kept_with(named)
+        if self._read.is_divided:
+            asked = (listed_expressions(by), listed_expressions(measures), self._condition, self._params)
+            found = self._read.aggregate(*asked, named, reads=rows is None)
+            if found is not None and not isinstance(found, LineageRows):
                 return found
-        return self._for(by, measures).aggregate(by, measures)
+            rows = rows if found is None else found
+        elif rows is None:
+            rows = self._read.rows(self._condition, self._params, named)
+        assert rows is not None
+        # What was read last is kept, and serves where it has the columns.
+        vars(self)["_whole" if named is None else "_part"] = rows if named is None else (named, rows)
+        return rows.aggregate(by, measures)
 
-    def _for(self, by: Sequence[str] | str, measures: Sequence[str] | str) -> LineageRows:
-        """The rows, with the columns that an aggregation of them names. What was read last is kept, and serves where it has these."""
-        asked = [*listed_expressions(by), *listed_expressions(measures)]
-        is_text = all(isinstance(one, str) for one in asked)
-        named = named_columns(asked, self._read.columns) if is_text and not self._is_read else None
-        if named is None or len(named) == len(self._read.columns):
-            return self._whole
+    def _named(self, asked: Sequence[str]) -> frozenset[str] | None:
+        """The columns that an aggregation names; None: all."""
+        named = named_columns(asked, self._read.columns) if all(isinstance(one, str) for one in asked) else None
+        return None if named is None or len(named) == len(self._read.columns) else named
+
+    def _kept_with(self, named: frozenset[str] | None) -> LineageRows | None:
+        """The rows that were read last, where they have these columns."""
         kept: tuple[frozenset[str], LineageRows] | None = vars(self).get("_part")
-        if kept is None or not named <= kept[0]:
-            kept = named, self._read.rows(self._condition, self._params, named)
-            vars(self)["_part"] = kept
-        return kept[1]
+        return kept[1] if named is not None and kept is not None and named <= kept[0] else None
 
     def parts(self) -> Iterator[LineageRows]:
         """The rows, read."""

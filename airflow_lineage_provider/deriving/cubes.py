@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.consumed_rows import aggregated_schema, grouped
 from airflow_lineage_provider.deriving.captured_parts import looked_up
-from airflow_lineage_provider.deriving.narrowing import holds
+from airflow_lineage_provider.deriving.narrowing import holding
 from airflow_lineage_provider.recording import empty_rows, tables_of
 from airflow_lineage_provider.sources.duckdb_connection import name as quoted
 from airflow_lineage_provider.sources.duckdb_query import selected
@@ -64,14 +64,14 @@ class AskedCube:
             return None
         known = {meaning(one) for one in parts(where)} if where else set()
         found = captured.cells(cube, numbers)
-        for part in parts(self.condition) if self.condition else ():
-            if meaning(part) not in known:
-                values = found.select([f"by_{at}" for at in range(len(cube.by))])
-                held = holds(part, cube.by, values, self.params, zone) if cube.by else None
-                if held is None:
-                    return None
-                found = found.filter(pa.array(held))
-        return found
+        asked = [part for part in (parts(self.condition) if self.condition else ()) if meaning(part) not in known]
+        if not asked:
+            return found
+        if not cube.by:
+            return None
+        values = found.select([f"by_{at}" for at in range(len(cube.by))])
+        held, left = holding(asked, cube.by, values, self.params, zone)
+        return None if left else found.filter(pa.array(held))
 
     def _named(self, cube: RecordedCube, *, disjoint: bool) -> tuple[list[str], list[str]] | None:
         """The columns that are asked for, from those of the cells; None where these have them not."""

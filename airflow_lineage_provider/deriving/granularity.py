@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_lineage_provider.answers.consumed_rows import aggregated, aggregated_schema
 from airflow_lineage_provider.capture.value_sets import FoundValues, ValueSets
 from airflow_lineage_provider.deriving.captured_parts import looked_up
-from airflow_lineage_provider.deriving.narrowing import holds, is_of_rows_alone, over_values
+from airflow_lineage_provider.deriving.narrowing import holding, is_of_rows_alone, over_values
 from airflow_lineage_provider.errors import InvalidOption
 from airflow_lineage_provider.plan.guarantees import weakest
 from airflow_lineage_provider.recording import empty_rows, tables_of
@@ -81,17 +81,13 @@ class AskedValues:
 
     def _meeting(self, one: ValueSets, zone: str) -> npt.NDArray[Any] | None:
         """For which of all values the condition holds; None: it is not about them alone, or about rows that were left out."""
-        import numpy as np
-
-        where, held = one.kept.where, np.ones(one.values.num_rows, bool)
+        where = one.kept.where
         implied = bool(where and self.condition and implies(self.condition, where))
         known = {meaning(part) for part in parts(where)} if implied else set()
-        for part in parts(self.condition) if self.condition else ():
-            if meaning(part) not in known:
-                own = holds(part, one.kept.granularity or (), one.values, self.params, zone)
-                if own is None:
-                    return None
-                held &= own
+        asked = [part for part in (parts(self.condition) if self.condition else ()) if meaning(part) not in known]
+        held, left = holding(asked, one.kept.granularity or (), one.values, self.params, zone)
+        if left:
+            return None
         is_whole = implied or one.are_left_out is None or not (held & one.are_left_out).any()
         return held if is_whole else None
 

@@ -55,16 +55,34 @@ class Narrowing:
         values = captured.values(classes) if self.condition else None
         if values is None:
             return None, not self.condition
-        there = np.ones(values.num_rows, bool)
         # Rows with -0.0 and with 0.0 are in one class, and a condition may tell them apart.
         are_all = not any(has_two_zeros(column.type) for column in values.columns)
-        for part in parts(self.condition):
-            held = holds(part, classes.partition_by, values, self.params, zone)
-            if held is None:  # it is about other columns, too, and may hold for rows of every class
-                are_all = False
-            else:
-                there &= held
-        return None if there.all() else np.flatnonzero(there), are_all
+        # What is left is about other columns, too, and may hold for rows of every class.
+        there, left = holding(parts(self.condition), classes.partition_by, values, self.params, zone)
+        return None if there.all() else np.flatnonzero(there), are_all and not left
+
+
+def holding(
+    conditions: Sequence[str], expressions: Sequence[str], values: pa.Table, params: Mapping[str, Any], zone: str
+) -> tuple[npt.NDArray[np.bool_], list[str]]:
+    """For which rows those of the conditions hold that are about these values alone, as `holds`; and the others."""
+    import numpy as np
+
+    there = np.ones(values.num_rows, bool)
+    if not conditions:
+        return there, []
+    # All of them at once, which most often can be.
+    whole = holds(" AND ".join(f"({one}\n)" for one in conditions), expressions, values, params, zone)
+    if whole is not None:
+        return whole, []
+    left = []
+    for one in conditions:
+        held = holds(one, expressions, values, params, zone) if len(conditions) > 1 else None
+        if held is None:
+            left.append(one)
+        else:
+            there &= held
+    return there, left
 
 
 def holds(

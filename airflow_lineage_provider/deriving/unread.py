@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers import unread_rows
-from airflow_lineage_provider.answers.consumed_rows import aggregated_schema
+from airflow_lineage_provider.answers.consumed_rows import aggregated_schema, check_condition, numbered
 from airflow_lineage_provider.answers.known_keys import KnownKeys
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.answers.unread_rows import UnreadRows
@@ -17,12 +17,10 @@ from airflow_lineage_provider.deriving.derivation import derivation
 from airflow_lineage_provider.deriving.derive import chosen_target
 from airflow_lineage_provider.deriving.granularity import AskedValues
 from airflow_lineage_provider.deriving.lineage_rows import keys_behind, read_behind
-from airflow_lineage_provider.deriving.links import pairs
 from airflow_lineage_provider.deriving.narrowing import Narrowing, is_of_rows_alone
 from airflow_lineage_provider.deriving.numbering import source_numbering
 from airflow_lineage_provider.deriving.stored_ends import RESULT_END, StoredEnd
 from airflow_lineage_provider.deriving.target_rows import RowNumbers
-from airflow_lineage_provider.plan.guarantees import EXACT
 from airflow_lineage_provider.recording import Place, empty_rows, meant_tables, tables_of
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.sql.named_columns import named_columns
@@ -167,21 +165,24 @@ class _OfTable:
     def rows(self, condition: str, params: Mapping[str, Any], columns: Collection[str] | None = None) -> LineageRows:
         """The rows that meet a condition; with ``columns`` these, and maybe others."""
         known = self._all if self.found is not None or not condition else None
+        return self._told(self.of.ask(lambda run: self._rows_in(run, known, condition, params, columns)))
 
-        def behind(run: AskedRun) -> LineageRows:
-            keys = known or self._keys_in(run, Narrowing(condition=condition, params=params))
-            if not condition or keys.are_met:
-                return read_behind(run, self.name, keys, self.of.summary, columns=columns)
-            named = named_columns([condition], self.columns)
-            if columns is not None and named is not None:
-                return read_behind(run, self.name, keys, self.of.summary, columns={*columns, *named}).where(condition, **params)
-            few = None if named is None else self._meeting(run, keys, condition, params, named)
-            if few is not None:
-                return read_behind(run, self.name, few, self.of.summary)
-            return read_behind(run, self.name, keys, self.of.summary).where(condition, **params)
-
-        found: LineageRows = self.of.ask(behind)
+    def _told(self, found: LineageRows) -> LineageRows:
         return replace(found, numbering=self.rids)
+
+    def _rows_in(
+        self, run: AskedRun, known: KnownKeys | None, condition: str, params: Mapping[str, Any], columns: Collection[str] | None
+    ) -> LineageRows:
+        keys = known or self._keys_in(run, Narrowing(condition=condition, params=params))
+        if not condition or keys.are_met:
+            return read_behind(run, self.name, keys, self.of.summary, columns=columns)
+        named = named_columns([condition], self.columns)
+        if columns is not None and named is not None:
+            return read_behind(run, self.name, keys, self.of.summary, columns={*columns, *named}).where(condition, **params)
+        few = None if named is None else self._meeting(run, keys, condition, params, named)
+        if few is not None:
+            return read_behind(run, self.name, few, self.of.summary)
+        return read_behind(run, self.name, keys, self.of.summary).where(condition, **params)
 
     def _meeting(
         self, run: AskedRun, known: KnownKeys, condition: str, params: Mapping[str, Any], named: Collection[str]
@@ -200,8 +201,18 @@ class _OfTable:
         assert met is not None
         return replace(known, keys=known.keys.filter(pa.array(KeyIndex(met).has(known.of_rows))))
 
-    def aggregate(self, by: Sequence[str], measures: Sequence[str], condition: str, params: Mapping[str, Any]) -> pa.Table | None:
-        """What cubes, or values that are kept in place of rows, have of the rows that meet it.
+    def aggregate(
+        self,
+        by: Sequence[str],
+        measures: Sequence[str],
+        condition: str,
+        params: Mapping[str, Any],
+        columns: Collection[str] | None,
+        *,
+        reads: bool,
+    ) -> pa.Table | LineageRows | None:
+        """What cubes, or values that are kept in place of rows, have of the rows that meet it; else, where it ``reads``, the rows, in the
+        same question.
 
         :raises InvalidOption: there cannot be such aggregates of the table.
         """
@@ -209,19 +220,17 @@ class _OfTable:
         cube = AskedCube(by=by, measures=measures, condition=condition, params=params)
         values = AskedValues(by=by, measures=measures, condition=condition, params=params)
 
-        def kept(run: AskedRun) -> pa.Table | None:
+        def kept(run: AskedRun) -> pa.Table | LineageRows | None:
             numbers = self.target.of(run).numbers
             found = cube.of(run, self.name, numbers)
-            return values.of(run, self.name, numbers) if found is None else found
+            found = values.of(run, self.name, numbers) if found is None else found
+            if found is not None or not reads:
+                return found
+            return self._rows_in(run, None if condition else vars(self).get("_all"), condition, params, columns)
 
-        found: pa.Table | None = self.of.ask(kept)
-        return found
+        found: pa.Table | LineageRows | None = self.of.ask(kept)
+        return self._told(found) if isinstance(found, LineageRows) else found
 
     def check(self, condition: str, params: Mapping[str, Any]) -> None:
         """:raises InvalidOption: it is no condition over the table's columns."""
-        import numpy as np
-
-        rows, nothing = empty_rows(tables_of(self.of.plan)[self.name][0]), np.empty(0, np.int64)
-        LineageRows(
-            run=self.of.summary, asked="", table=self.name, rows=rows, links=pairs(nothing, nothing), guarantee=EXACT, engine=""
-        ).where(condition, **params)
+        check_condition(condition, params, numbered(empty_rows(tables_of(self.of.plan)[self.name][0])), self.of.plan.zone)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,6 +20,11 @@ def named_columns(texts: Sequence[str], columns: Collection[str]) -> frozenset[s
     >>> named_columns(["count(COLUMNS(*))"], ["day"]), named_columns(["hash(rows)"], ["day"]), named_columns(["(SELECT 1)"], ["day"])
     (None, None, None)
     """
+    return _named(tuple(texts), tuple(columns))
+
+
+@lru_cache(maxsize=256)
+def _named(texts: tuple[str, ...], columns: tuple[str, ...]) -> frozenset[str] | None:
     folded = "\n".join(texts).casefold()
     there = {column.casefold() for column in columns}
     is_of_all = "#" in folded or "rows" in folded  # a column by its place, a whole row

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from airflow_lineage_provider.deriving.narrowing import holds
+from airflow_lineage_provider.deriving.narrowing import holding, holds
 
 VALUES = pa.table({"a": ["x", "y"], "b": [2023, 2024], "c": [1, None]})
 BY = ["Mode", "year(day)", '"true"']
@@ -32,3 +32,21 @@ def test_classes_for_which_a_condition_holds(condition: str, wanted: list[bool] 
 def test_values_stand_for_the_columns_that_they_are_of_alone(by: list[str], condition: str, wanted: list[bool] | None) -> None:
     found = holds(condition, by, VALUES.select(range(len(by))), {}, "")
     assert (None if found is None else found.tolist()) == wanted
+
+
+@pytest.mark.parametrize(
+    ("conditions", "wanted", "left"),
+    [
+        (["mode = :mode", "kind > 0"], "mode = :mode AND kind > 0", []),
+        (["mode = :mode", "elsewhere = 1"], "mode = :mode", ["elsewhere = 1"]),
+        (["elsewhere = 1"], "true", ["elsewhere = 1"]),
+        ([], "true", []),
+    ],
+)
+def test_conditions_that_are_about_the_values_are_told_from_others(conditions: list[str], wanted: str, left: list[str]) -> None:
+    by, values = ["mode", "kind"], pa.table({"mode": ["x", "y", "y", None], "kind": [1, 0, 2, 3]})
+    params = {"mode": "y"}
+    expected = holds(wanted, by, values, params, "")
+    assert expected is not None
+    there, others = holding(conditions, by, values, params, "")
+    assert (there.tolist(), others) == (expected.tolist(), left)

@@ -210,7 +210,9 @@ def test_which_cube_answers(runs: dict[str, Run], monkeypatch: pytest.MonkeyPatc
     assert engine(rows, (), "max(tax)") == "index: cube by nothing"
     assert engine(run.backward("true", "part_sales").where("tax > 0 AND mode = 'AIR'"), "mode") == "index: cube by mode, year(day)"
     assert engine(rows.where("kind = 1"), "kind").startswith("index: ")
+    questions.clear()
     assert "cube" not in engine(run.backward("true", "part_sales").where("tax > 0 AND flag = 'A'"), "mode")
+    assert len(questions) == 1  # where no cube answers the rows are read in the same question
     with pytest.raises(NotCaptured):
         run.backward("true", "part_sales", lazy=False).aggregate()
     with pytest.raises(InvalidOption, match=r"by, measures=.*nothing"):

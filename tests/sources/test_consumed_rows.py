@@ -12,13 +12,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from airflow_lineage_provider.answers.consumed_rows import aggregated, aggregated_schema
+from airflow_lineage_provider.answers.consumed_rows import aggregated, aggregated_schema, check_condition, numbered
 from airflow_lineage_provider.answers.crossfilter import Crossfilter
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.deriving.narrowing import holds
 from airflow_lineage_provider.deriving.values import _zone
 from airflow_lineage_provider.errors import InvalidOption
 from airflow_lineage_provider.plan.guarantees import EXACT
+from airflow_lineage_provider.sources import duckdb_query
+from airflow_lineage_provider.sources.duckdb_query import selected
 from tests.sources.test_selected import LOANS, RUN
 
 CHANCE = random.Random(7)
@@ -165,3 +167,19 @@ def test_times_are_in_the_zone_of_the_runs_session(zone: str, months: dict[int, 
 def test_a_zone_that_duckdb_does_not_know_is_refused() -> None:
     with pytest.raises(InvalidOption, match="DuckDB does not know Moon/Base, the time zone of the run's session"):
         replace(ROWS, run=replace(RUN, zone="Moon/Base")).where("tax = 1")
+
+
+def test_a_condition_that_was_taken_is_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    empty, computed = numbered(pa.table({"a": pa.array([], pa.int64())})), []
+
+    def noted(query: str, *given: Any, **options: Any) -> pa.Table:
+        computed.append(query)
+        return selected(query, *given, **options)
+
+    monkeypatch.setattr(duckdb_query, "selected", noted)
+    for value in (1, 2, 3.5):
+        check_condition("a = :checked_once", {"checked_once": value}, empty, "UTC")
+    assert len(computed) == 2
+    for _ in range(2):
+        with pytest.raises(InvalidOption, match="nowhere"):
+            check_condition("nowhere = :n", {"n": 1}, empty, "UTC")
