@@ -220,10 +220,8 @@ class Asking:
         from airflow_lineage_provider.deriving.known_runs import KnownRuns
 
         with self.session() as session:
-            runs = KnownRuns(self._lineage.store, session)
-            run = self.asked(stages, secrets, runs, across=True)
-            session.rest()
-            yield run, runs
+            runs = KnownRuns(self._lineage.store, session, apart=True)
+            yield self.asked(stages, secrets, runs, across=True), runs
 
     def _onward(self, run: AskedRun, runs: KnownRuns, stages: Progress, given: Mapping[str, Any]) -> Onward:
         from airflow_lineage_provider.deriving.across.onward import Onward

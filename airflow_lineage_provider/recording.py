@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airflow_lineage_provider.capture.wanted import Capture, CaptureTable
@@ -260,10 +261,14 @@ def wanted_tables(recorded: RecordedPlan, wanted: Capture) -> Mapping[int, Captu
 
 def empty_rows(source: RecordedSource) -> pa.Table:
     """A source table as an answer has its rows, with none."""
+    return _empty(tuple(a.type for a in source.source.output), source.source.columns)
+
+
+@lru_cache(maxsize=256)
+def _empty(types: tuple[str, ...], names: tuple[str, ...]) -> pa.Table:
     import pyarrow as pa
 
-    types = [a.type for a in source.source.output]
-    return with_interval_types(pa.table([pa.array([], to_arrow(one)) for one in types], names=list(source.source.columns)), types)
+    return with_interval_types(pa.table([pa.array([], to_arrow(one)) for one in types], names=list(names)), types)
 
 
 def carried_by_plan(plan: RecordedPlan) -> Carried:

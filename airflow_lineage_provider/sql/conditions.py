@@ -6,7 +6,7 @@ No text is written anew: a part of a condition is the text that it was, so that 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ _CONSTANTS = frozenset({"true", "false", "null"})
 _BEFORE_PARENTHESES = frozenset({"and", "or", "not", "between", "case", "when", "then", "else", "is", "from", "like", "ilike"})
 
 
+@lru_cache(maxsize=1024)
 def meaning(text: str) -> Meaning:
     """What makes two texts the same expression: not their spaces, comments, and letters' case.
 

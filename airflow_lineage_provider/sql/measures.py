@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from airflow_lineage_provider.sql.asked_sql import UnbalancedSql, balanced
 from airflow_lineage_provider.sql.conditions import Meaning, is_one_call, meaning
@@ -43,6 +44,7 @@ class Measure:
         return f"{self.function}({own[0]})"
 
 
+@lru_cache(maxsize=1024)
 def measure_of(text: str) -> Measure | None:
     """The measure that a text is; None where it is none that can be computed of parts.
 
