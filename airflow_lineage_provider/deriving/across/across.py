@@ -19,7 +19,7 @@ from airflow_lineage_provider.deriving.across.stored_outputs import UNKNOWN, Wri
 from airflow_lineage_provider.deriving.across.writers import MadeBy, made_by
 from airflow_lineage_provider.deriving.derive import derive_rows
 from airflow_lineage_provider.deriving.links import joined, same
-from airflow_lineage_provider.errors import IndexReplaced, LineageError, SparkRequired, StoreUnavailable
+from airflow_lineage_provider.errors import EmptyTarget, IndexReplaced, LineageError, SparkRequired, StoreUnavailable
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
 from airflow_lineage_provider.records.run import RunRecord
 from airflow_lineage_provider.words import Difference
@@ -46,17 +46,25 @@ MOST_ROWS = 1_000_000
 class Crossing:
     """One source table of a derived run, of which recorded runs wrote what was read.
 
-    ``candidates`` has for each run which rows may be its. ``onward`` has for each run which rows went on to it, and to which of the rows of
-    its that were derived. ``ways`` says what the way to each run is worth. ``remarks`` are for rows that ended here: whether they should
-    not have (a guarantee's level) and why. ``withheld``: its rows are not to be shown.
+    ``by_file``: the file of a row says which run wrote it; else any of them may have, or whoever else wrote there. ``candidates`` has for
+    each run which rows may be its. ``onward`` has for each run which rows went on to it, and to which of the rows of its that were derived.
+    ``ways`` says what the way to each run is worth. ``untraced``: runs that wrote there and could not be asked. ``remarks`` are for rows
+    that ended here: whether they should not have (a guarantee's level) and why. ``withheld``: its rows are not to be shown.
     """
 
     made: MadeBy
+    by_file: bool = False
     candidates: dict[str, WrittenAt] = field(default_factory=dict)
     onward: dict[str, tuple[Numbers, Numbers]] = field(default_factory=dict)
     ways: dict[str, list[Guarantee]] = field(default_factory=dict)
+    untraced: list[str] = field(default_factory=list)
     remarks: list[Guarantee] = field(default_factory=list)
     withheld: bool = False
+
+    @property
+    def may_be_others(self) -> bool:
+        """Whether a row that went on, since it is like one of a run, may be somebody else's all the same: it ends here, too."""
+        return not self.by_file and not self.withheld and (not self.made.complete or bool(self.untraced))
 
     def went_on(self, rows: int) -> npt.NDArray[np.int64]:
         """For each of so many rows, how many rows of other runs it went on to."""
@@ -114,7 +122,7 @@ class Across:
             self._derive(run_id, self._pending.pop(run_id))
         for step in self._steps.values():
             for table, crossing in step.crossings.items():
-                _judge(table, crossing, step.derived.sources.rows[table])
+                _judge(table, crossing, step.derived)
         summaries = {run_id: self._describe(self._runs.run(run_id)) for run_id in self._unread()}
         return merged(explanation, self._steps, summaries)
 
@@ -129,7 +137,11 @@ class Across:
             if secret is not None:
                 step.crossings[table] = _withheld(table, made, secret)
                 continue
-            crossing = step.crossings[table] = Crossing(made=made, candidates=_candidates(recorded, rows, made, self._numbered))
+            crossing = step.crossings[table] = Crossing(
+                made=made,
+                by_file=recorded.identity.kind == "file_position",
+                candidates=_candidates(recorded, rows, made, self._numbered),
+            )
             for wanted in made.runs.values():
                 self._ask(run_id, table, recorded, crossing, wanted.run_id, rows)
 
@@ -153,9 +165,10 @@ class Across:
         if made.status != "complete":
             text = f"written by run {run_id} of {made.pipeline}, which is {made.status}: not traced further"
             crossing.remarks.append(Guarantee(level="exact", cause=text))
+            crossing.untraced.append(run_id)
             return
         chosen = rows.table.take(pa.array(asked.at))
-        alone = read.identity.kind == "file_position" or (crossing.made.complete and len(crossing.made.runs) == 1)
+        alone = crossing.by_file or (crossing.made.complete and len(crossing.made.runs) == 1)
         back = ReadBack(reader=reader, table=table, source=read.source, rows=chosen, at=asked.at, numbers=asked.number, alone=alone)
         self._pending.setdefault(run_id, []).append(back)
 
@@ -177,7 +190,13 @@ class Across:
         except LineageError as problem:
             text = f"written by run {run_id} of {pipeline}, which could not be traced: {problem}"
             for batch in batches:
-                self._steps[batch.reader].crossings[batch.table].remarks.append(Guarantee(level="unavailable", cause=text))
+                crossing = self._steps[batch.reader].crossings[batch.table]
+                is_anothers = isinstance(problem, EmptyTarget) and not crossing.by_file
+                if is_anothers and (len(crossing.made.runs) > 1 or not crossing.made.complete):
+                    continue
+                crossing.remarks.append(Guarantee(level="unavailable", cause=text))
+                if not is_anothers:
+                    crossing.untraced.append(run_id)
             return
         for batch, matches in zip(batches, target.matches, strict=True):
             if len(matches.asked):
@@ -210,14 +229,13 @@ def _candidates(recorded: RecordedSource, rows: SourceRows, made: MadeBy, number
     return {run_id: WrittenAt(every, np.full(len(every), UNKNOWN)) for run_id in made.runs} if len(every) else {}
 
 
-def _judge(table: str, crossing: Crossing, rows: SourceRows) -> None:
+def _judge(table: str, crossing: Crossing, derived: Derived) -> None:
     """What the way from a source table to the runs behind it is worth."""
     import numpy as np
 
-    went_on = crossing.went_on(rows.table.num_rows)
-    lost = _lost(crossing, went_on)
-    several, foreign = np.count_nonzero(went_on > 1), not crossing.made.complete and not crossing.made.files and np.count_nonzero(went_on)
-    verdicts = [rows.guarantee]
+    went_on = crossing.went_on(derived.sources.rows[table].table.num_rows)
+    lost, several = _lost(crossing, went_on), np.count_nonzero(went_on > 1)
+    verdicts = [derived.explanation.sources[table].guarantee]
     if len(lost):
         first = {run_id: at[0] for run_id, of in crossing.candidates.items() if len(at := np.intersect1d(of.at, lost))}
         runs = ", ".join(sorted(first, key=lambda run_id: first[run_id]))
@@ -228,9 +246,12 @@ def _judge(table: str, crossing: Crossing, rows: SourceRows) -> None:
     if several:
         text = f"{several:,} rows of {table} are like several rows of the run that wrote them: all of these are traced"
         verdicts.append(Guarantee(level="superset", cause=text))
-    if foreign:
-        text = f"{table} also has rows that no recorded run wrote, which may be like the ones that are traced"
+    if crossing.may_be_others and went_on.any():
+        unasked = f"run {', '.join(sorted(crossing.untraced))} wrote, which cannot be asked"
+        whose = unasked if crossing.made.complete else "no recorded run wrote"
+        text = f"{table} also has rows that {whose}, which may be like the ones that are traced"
         verdicts.append(Guarantee(level="superset", cause=text))
+        crossing.remarks.append(verdicts[-1])
     for run_id in crossing.onward:
         crossing.ways[run_id] = [one for one in verdicts if one != EXACT]
 
@@ -241,7 +262,7 @@ def _lost(crossing: Crossing, went_on: npt.NDArray[np.int64]) -> Numbers:
     import numpy as np
 
     # A run that could not be traced is told of already.
-    if any(one.level == "unavailable" for one in crossing.remarks) or not (crossing.made.files or crossing.made.complete):
+    if any(one.level == "unavailable" for one in crossing.remarks) or not (crossing.by_file or crossing.made.complete):
         return np.zeros(0, np.int64)
     wanted = np.zeros(len(went_on), np.bool_)
     for of in crossing.candidates.values():

@@ -121,16 +121,17 @@ class _Merger:
 
         rows = step.derived.sources.rows[table]
         crossing = step.crossings.get(table)
+        own = step.derived.explanation.sources[table]
         ending = _ending(crossing, rows.table.num_rows)
-        if crossing is not None and not crossing.withheld and not len(ending) and _all_went_on(crossing, rows.guarantee):
+        if crossing is not None and not crossing.withheld and not len(ending) and _all_went_on(crossing, own.guarantee):
             self._traced_through(run_id, table, crossing)
             return
         name = self._table_name(run_id, step, table)
         self.names.setdefault((run_id, table), []).append(("source", name))
         made = self.tables[name]
-        made.stale += step.derived.explanation.sources[table].stale
+        made.stale += own.stale
         remarks = crossing.remarks if crossing is not None else []
-        made.guarantees.append(weakest(rows.guarantee, self.doubts[run_id], *remarks))
+        made.guarantees.append(weakest(own.guarantee, self.doubts[run_id], *remarks))
         chosen = pa.array(ending)
         places, new = made.places(rows.keys.keys.append_column("earlier", pa.array(rows.keys.earlier)).take(chosen))
         at = np.full(rows.table.num_rows, -1)
@@ -159,9 +160,9 @@ class _Merger:
             return
         newest = next(iter(crossing.made.runs))
         name = free_name(table, self.intermediate)
-        rows = self.steps[run_id].derived.sources.rows[table]
-        worth = weakest(rows.guarantee, self.doubts[run_id])
-        self.intermediate[name] = Intermediate(rows.table, run=self.summaries[newest], guarantee=worth)
+        own = self.steps[run_id].derived.explanation.sources[table]
+        worth = weakest(own.guarantee, self.doubts[run_id])
+        self.intermediate[name] = Intermediate(own.rows, run=self.summaries[newest], guarantee=worth)
         self.names.setdefault((run_id, table), []).append(("intermediate", name))
 
     def _intermediates(self) -> dict[str, str]:
@@ -254,7 +255,7 @@ def _ending(crossing: Crossing | None, rows: int) -> Numbers:
     """Of so many rows of a table those that go back to no other run."""
     import numpy as np
 
-    if crossing is None:
+    if crossing is None or crossing.may_be_others:
         return np.arange(rows)
     return np.zeros(0, np.int64) if crossing.withheld else np.flatnonzero(crossing.went_on(rows) == 0)
 
