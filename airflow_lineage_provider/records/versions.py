@@ -21,7 +21,8 @@ class _Read:
 class FilesVersion(_Read):
     """Files: their number and bytes, and each file's status or, where there are too many to be kept, one ``digest`` of them all.
 
-    ``complete``: the roots held these files only, so that another one is a new one.
+    ``complete``: the roots held these files only, so that another one is a new one. ``partitions``: of a catalog's table whose partitions
+    are not in the folders that say their values, a digest of which is where; None of any other, and in records of earlier releases.
     """
 
     kind: OneOf["files"] = "files"
@@ -30,6 +31,7 @@ class FilesVersion(_Read):
     complete: bool = True
     files: Mapping[str, FileStatus] | None = None
     digest: str | None = None
+    partitions: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

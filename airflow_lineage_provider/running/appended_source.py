@@ -40,6 +40,8 @@ def added_files(then: SourceVersion, now: SourceVersion, listing: Callable[[], F
 
     if not isinstance(then, FilesVersion) or not isinstance(now, FilesVersion) or not (then.complete and now.complete):
         return "a version does not tell which of its rows are new"
+    if then.partitions != now.partitions:
+        return "its partitions are in other folders"
     files = listing() if now.files is None else now.files
     if now.files is None and files_digest(files) != now.digest:
         return "its files change at this very time"

@@ -13,7 +13,7 @@ import pytest
 from airflow_lineage_provider import Lineage, SketchOn
 from airflow_lineage_provider.deriving import derivation as deriving
 from airflow_lineage_provider.deriving.own_sketches import own_selections
-from airflow_lineage_provider.errors import PlanError, SketchUnsafe
+from airflow_lineage_provider.errors import PlanError, SketchUnsafe, UnsupportedOperator
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.sketches.files import FILE_PATH
 from airflow_lineage_provider.sketches.sketch import Sketch
@@ -137,3 +137,36 @@ def test_what_has_no_files_is_refused(lineage: Lineage, events: Path) -> None:
         lineage.run(LARGE, name="by a key", sketches="capture", sketch_on=BY_FILE, keys={"events": ["note"]})
     with pytest.raises(PlanError, match="each file is a fragment"):
         lineage.run(LARGE, name="cut", sketches="capture", sketch_on={"events": SketchOn(column=FILE_PATH, cuts=["a"])})
+
+
+def test_partitions_that_the_catalog_has_in_other_folders(lineage: Lineage, spark: SparkSession) -> None:
+    """No file has changed, and its rows have another value of the partition."""
+    spark.range(120).selectExpr("CAST(id AS int) AS id", "CAST(id % 4 AS int) AS p").coalesce(1).write.partitionBy("p").saveAsTable("moved")
+
+    def place(p: int) -> str:
+        return str(spark.sql(f"DESCRIBE EXTENDED moved PARTITION (p={p})").where("col_name = 'Location'").collect()[0][1])
+
+    def swap(one: int, other: int) -> None:
+        for p, location in ((one, place(other)), (other, place(one))):
+            spark.sql(f"ALTER TABLE moved PARTITION (p={p}) SET LOCATION '{location}'")
+        spark.sql("REFRESH TABLE moved")
+
+    def asked() -> Run:
+        return lineage.run("SELECT id, p FROM moved WHERE p = 1 AND id > 60", name="moved", sketches="eager", sketch_on={"moved": "id"})
+
+    try:
+        swap(2, 3)  # so that the partitions are not in their own folders before, either
+        first = asked()
+        assert asked().sketches[0].state == "used"
+        swap(0, 1)
+        later = asked()
+        assert later.sketches[0].state != "used"
+        assert sorted(later.result.collect()) == [(n, 1) for n in range(64, 120, 4)]
+        (of_first, of_later) = (run.explain("id > 115", save=False) for run in (first, later))
+        assert (of_first.guarantee.level, of_later.guarantee.level) == ("unavailable", "exact")
+        assert "the catalog has partitions of moved in other folders than it had" in of_first.guarantee.cause
+        spark.sql(f"ALTER TABLE moved ADD PARTITION (p=9) LOCATION '{place(2)}'")
+        with pytest.raises(UnsupportedOperator, match="is the folder of several of its partitions"):
+            asked()
+    finally:
+        spark.sql("DROP TABLE moved")

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.lineage_keys import KeyColumn, SourceIdentity
 from airflow_lineage_provider.plan.operators import Source
@@ -19,7 +20,7 @@ from airflow_lineage_provider.sources.duckdb_source import duckdb_source
 from airflow_lineage_provider.sources.files import CannotReadHere
 from airflow_lineage_provider.sources.parquet import read_positions
 from airflow_lineage_provider.sources.partitions import partition_of, without_partitions
-from airflow_lineage_provider.spark.capturing.partition_folders import in_folders
+from airflow_lineage_provider.spark.capturing.partition_folders import in_folders, partitions_digest, refuse_one_folder_twice
 
 KEY = SourceIdentity(kind="file_position", columns=(KeyColumn(name="file", type="bigint"), KeyColumn(name="position", type="bigint")))
 
@@ -126,6 +127,17 @@ def test_partitions_of_the_catalog_in_their_folders() -> None:
     ):
         assert not in_folders("\n\x1e\n".join([*fine, told(values, place)]), "file:/w/t", ("p", "q")), place
     assert not in_folders("something else", "file:/w/t", ("p",))
+
+
+def test_which_partition_is_where() -> None:
+    one, other = told("p=1", "file:/w/t/p=2"), told("p=2", "file:/w/t/p=1")
+    digest = partitions_digest("\n\x1e\n".join([one, other]))
+    assert digest == partitions_digest("\n\x1e\n".join([other, one.replace("numFiles=1", "numFiles=2")]))
+    moved = [told("p=1", "file:/w/t/p=1"), told("p=2", "file:/w/t/p=2")]
+    assert len({digest, partitions_digest("\n\x1e\n".join(moved)), partitions_digest(one), partitions_digest("")}) == 4
+    refuse_one_folder_twice("\n\x1e\n".join([one, other]), "t")
+    with pytest.raises(UnsupportedOperator, match="file:/w/t/p=2 is the folder of several"):
+        refuse_one_folder_twice("\n\x1e\n".join([one, told("p=9", "file:/w/t/p=2")]), "t")
 
 
 def test_tables_of_the_catalog(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from airflow_lineage_provider.spark.capturing.document import Completion
 from airflow_lineage_provider.spark.capturing.function_names import function_names
 from airflow_lineage_provider.spark.capturing.kept_rows import as_read, is_doubtful, past_kept_rows
 from airflow_lineage_provider.spark.capturing.lineage_sources import LineageSource, read_as, whole_tables
+from airflow_lineage_provider.spark.capturing.malformed_lines import refuse_other_lines
 from airflow_lineage_provider.spark.capturing.once_per_query import (
     has_ctes,
     refuse_shared_random_ctes,
@@ -112,6 +113,7 @@ def _captured(df: DataFrame, batch: MicroBatch | None, given: Sequence[LineageSo
         settings=settings_of(conf),
     )
     sources = {node.leaf: node for node in all_operators(converted.plan) if isinstance(node, Source)}
+    refuse_other_lines(df, sources.values(), conf)
     plan = without_unread_aggregates(without_unused_index(converted.plan))
     captured = CapturedPipeline(
         pipeline=Pipeline(plan=plan, names=tuple(df.columns), conf=tuple(sorted(conf.items()))),

@@ -10,7 +10,7 @@ from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.secrecy.options import WITHHELD_URL, recorded_options
 from airflow_lineage_provider.secrecy.urls import database_url
-from airflow_lineage_provider.spark.capturing.partition_folders import partitions_in_folders
+from airflow_lineage_provider.spark.capturing.partition_folders import partitions_in_folders, refuse_one_folder_twice, told_partitions
 from airflow_lineage_provider.spark.jvm_functions import texts
 from airflow_lineage_provider.spark.scala_maps import scala_map
 
@@ -76,9 +76,13 @@ def _v1(spark: SparkSession, leaf: JavaObject, name: str) -> Relation:
         identifier = leaf.catalogTable().get().identifier()
         named = (("table", table_name(identifier)),)
         table = str(identifier.table())
+        told = told_partitions(spark, leaf) if partitions else None
+        are_in_folders = partitions_in_folders(told, paths, partitions)
+        if told and not are_in_folders:
+            refuse_one_folder_twice(told, table_name(identifier))
         return Relation(
             name=name or table, kind="table", format=format_name, paths=paths, options=named, partition_columns=partitions,
-            partitions_in_folders=partitions_in_folders(spark, leaf, paths, partitions),
+            partitions_in_folders=are_in_folders,
         )  # fmt: skip
     return Relation(
         name=name or _last_part(paths), kind="files", format=format_name, paths=paths, options=options, partition_columns=partitions

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.catalyst.datatypes import schema_ddl
@@ -15,6 +17,7 @@ from airflow_lineage_provider.secrecy.options import of_no_effect, options_again
 from airflow_lineage_provider.shown import first_line
 from airflow_lineage_provider.sources.file_uris import local_path
 from airflow_lineage_provider.spark import file_listing
+from airflow_lineage_provider.spark.capturing.partition_folders import partitions_digest, partitions_in_folders, told_partitions
 from airflow_lineage_provider.spark.capturing.relations import quoted, relation_of, root_paths
 from airflow_lineage_provider.spark.local_files import file_differences, files_version
 from airflow_lineage_provider.spark.rereading import jdbc
@@ -176,7 +179,9 @@ def version_of(
         read = file_listing.listed(spark, index)
         # Where a listing of the roots does not give what Spark reads (reader options), new files cannot be told.
         complete = file_listing.list_roots(spark, relation) == read
-        return files_version(read, complete=complete)
+        told = told_partitions(spark, node) if relation.partition_columns and relation.kind == "table" else None
+        where = partitions_digest(told) if told is not None and not relation.partitions_in_folders else None
+        return replace(files_version(read, complete=complete), partitions=where)
     if relation.kind == "jdbc":
         return jdbc.rows_version(spark, scala_map(spark, node.relation().jdbcOptions().parameters().originalMap()), is_output)
     if relation.kind == "table":
@@ -198,12 +203,29 @@ def changed(
     if isinstance(version, NoVersion):
         return ()
     if isinstance(version, FilesVersion):
-        return file_differences(version, file_listing.list_roots(spark, relation))
+        found = file_differences(version, file_listing.list_roots(spark, relation))
+        return found if spark is None or found else _partitions_differ(spark, relation, version)
     if spark is None:
         raise SparkRequired(
             f"whether {relation.name} ({_where(relation)}) has changed can only be seen through Spark, and no session was given"
         )
     return _now_differs(spark, relation, version, dict(jdbc_options or {}))
+
+
+def _partitions_differ(spark: SparkSession, relation: Relation, version: FilesVersion) -> tuple[str, ...]:
+    """Whether the catalog says otherwise now where the partitions of a table are; without Spark they are read by their folders' names."""
+    if not relation.partition_columns or not (relation.partitions_in_folders or version.partitions):
+        return ()
+    with suppress(*_spark_errors()):  # who reads a table that is gone finds out
+        told = told_partitions(
+            spark, spark.table(dict(relation.options)["table"])._jdf.queryExecution().analyzed().collectLeaves().apply(0)
+        )
+        if told is None:
+            return ()
+        in_folders = partitions_in_folders(told, relation.paths, relation.partition_columns)
+        if in_folders != relation.partitions_in_folders or (not in_folders and partitions_digest(told) != version.partitions):
+            return (f"the catalog has partitions of {relation.name} in other folders than it had",)
+    return ()
 
 
 def files_as_read(relation: Relation, version: SourceVersion, spark: SparkSession | None = None) -> tuple[str, ...] | None:
