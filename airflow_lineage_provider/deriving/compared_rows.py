@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider.tracing.key_index import KeyIndex, earlier
+from airflow_lineage_provider.tracing.key_index import KeyIndex, earlier, python_values
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,7 +62,7 @@ def numbered(one: pa.Table, other: pa.Table, rounded: Collection[int]) -> tuple[
 
 def text_of_row(table: pa.Table, place: int, rounded: Collection[int]) -> str:
     """A row as people compare it."""
-    values = [column.to_pylist()[0] for column in table.slice(place, 1).columns]
+    values = [python_values(column)[0] for column in table.slice(place, 1).columns]
     return repr(tuple(with_12_digits(one) if at in rounded else one for at, one in enumerate(values)))
 
 
@@ -94,7 +94,7 @@ def _alike(one: pa.ChunkedArray, other: pa.ChunkedArray) -> tuple[pa.ChunkedArra
 def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
     import pyarrow as pa
 
-    return pa.chunked_array([pa.array([repr(with_12_digits(value)) for value in column.to_pylist()], pa.string())])
+    return pa.chunked_array([pa.array([repr(with_12_digits(value)) for value in python_values(column)], pa.string())])
 
 
 def _to_12_digits(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -164,23 +164,35 @@ def _numbered(left: pa.ChunkedArray, right: pa.ChunkedArray, signs: bool) -> Cod
 def _hashable(column: pa.ChunkedArray) -> list[Any]:
     import pyarrow as pa
 
-    try:
-        values = column.to_pylist()
-    except (ValueError, OverflowError):
-        values = [_held(one) for one in column]
+    values = python_values(column)
     if pa.types.is_nested(column.type):
         return [None if value is None else repr(value) for value in values]
     # One object for every NaN: as a float it equals nothing, not even another NaN.
     return [math.nan if value != value else value for value in values] if pa.types.is_floating(column.type) else values
 
 
+def python_values(column: pa.ChunkedArray) -> list[Any]:
+    """The values of a column as Python holds them; what it cannot hold (a year beyond 9999, bytes that are no UTF-8) as its number or its
+    bytes, within other values, too."""
+    try:
+        values: list[Any] = column.to_pylist()
+    except (ValueError, OverflowError):
+        return [_held(one) for one in column]
+    return values
+
+
 def _held(value: pa.Scalar) -> Any:
-    """A value as Python holds it; one that it cannot hold (a year beyond 9999, bytes that are no UTF-8) as its number or its bytes."""
     import pyarrow as pa
 
     try:
         return value.as_py()
     except (ValueError, OverflowError):
-        if isinstance(value, pa.StringScalar):
+        if isinstance(value, pa.StringScalar | pa.LargeStringScalar):
             return value.as_buffer().to_pybytes()
-        return value.value if isinstance(value, pa.Date32Scalar | pa.TimestampScalar) else str(value.type)
+        if isinstance(value, pa.StructScalar):
+            return {name: _held(one) for name, one in value.items()}
+        if isinstance(value, pa.MapScalar):
+            return [tuple(_held(part) for part in entry.values()) for entry in value.values]
+        if isinstance(value, pa.ListScalar | pa.LargeListScalar | pa.FixedSizeListScalar):
+            return [_held(one) for one in value.values]
+        return value.value

@@ -108,3 +108,18 @@ def test_columns_of_other_types_are_compared_as_they_are_shown(left: pa.DataType
 def test_rows_without_columns_are_all_alike() -> None:
     rows = pa.table({"a": [1, 2, 3]}).select([])
     assert places_without(rows, rows.slice(0, 1), ALL).tolist() == [1, 2]
+
+
+def test_values_within_others_that_python_does_not_hold() -> None:
+    days = pa.array([2932896, 2932897, 2932898], pa.int32()).cast(pa.date32())  # 9999-12-31, and the days after it
+    nested: dict[pa.DataType, list[Any]] = {
+        pa.list_(pa.date32()): [[day] for day in days],
+        pa.map_(pa.string(), pa.date32()): [[("k", day)] for day in days],
+        pa.struct([("d", pa.date32()), ("s", pa.float64())]): [{"d": day, "s": 0.5} for day in days],
+        pa.struct([("l", pa.list_(pa.date32()))]): [{"l": [day, None]} for day in days],
+    }
+    for kind, values in nested.items():
+        one, other = (pa.table({"a": pa.array([values[at] for at in some], kind)}) for some in ((0, 1, 2), (2, 0)))
+        for rounded in ((), (0,)):
+            assert places_without(one, other, rounded).tolist() == [1], kind
+            assert text_of_row(one, 1, rounded) != text_of_row(one, 2, rounded), kind
