@@ -31,7 +31,7 @@ from tests.in_turn import few, sampled
 EXACT = {function for function in RULES if all(case.is_exact for case in CASES if case.covers is function)} - {np.std, np.var}
 """Those whose lineage no values change. (A single cell has no deviation.)"""
 CALLS = LONG // 100 or few(5, 2)
-TRIES = 60
+TRIES = 1_000
 """So many draws for each call that numpy takes."""
 _SKIPPED = object()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any
 from unittest import mock
 
@@ -44,12 +45,14 @@ def test_what_is_compressed_is_what_was_given(given_: Given) -> None:
 
 @drawn(20, path=paths(), seed_=st.integers(0, 2**32 - 1))
 def test_relations_after_one_another_are_one(path: list[Given], seed_: int) -> None:
-    found, pairs = compress(path[0].pairs, path[0].output, path[0].source), once(path[0].pairs)
+    found, pairs = compress(path[0].pairs, path[0].output, path[0].source), set(once(path[0].pairs))
     for one in path[1:4]:
         found = compose(compress(one.pairs, one.output, one.source), found)
-        own, rank = len(one.source), len(one.output)
-        pairs = [one_pair[:rank] + pair[own:] for one_pair in once(one.pairs) for pair in set(pairs) if pair[:own] == one_pair[rank:]]
-    assert listed(found) == sorted(set(pairs))
+        own, rank, behind = len(one.source), len(one.output), defaultdict[tuple[int, ...], list[tuple[int, ...]]](list)
+        for pair in pairs:
+            behind[pair[:own]].append(pair[own:])
+        pairs = {pair[:rank] + cell for pair in once(one.pairs) for cell in behind[pair[rank:]]}
+    assert listed(found) == sorted(pairs)
     some = np.asarray(np.random.default_rng(seed_).random(found.out_shape) < 0.5)
     assert listed(restrict(found, from_mask(some))) == sorted({pair for pair in pairs if some[pair[: some.ndim]]})
 
