@@ -34,6 +34,7 @@ _FIELDS = ("id", "run_id", "question", "target", "created", "status", "seconds",
 _DOCUMENTS = {"counts": Mapping[str, int], "guarantees": Mapping[str, Guarantee], "details": Mapping[str, object]}
 # PostgreSQL holds values of up to 1 GB, and psycopg2 writes two characters for a byte.
 _MOST_BYTES = 500_000_000
+_PLAIN_BYTES = 4_096
 _BYTES_TOGETHER = 4_000_000
 _CHUNK: dict[str, Any] = {"index_elements": ["set_id", "chunk"], "index_where": sa.text("set_id IS NOT NULL")}
 _CALLS_AT_ONCE = 10_000
@@ -125,7 +126,9 @@ def _to_bytes(name: str, table: pa.Table) -> bytes:
     import pyarrow as pa
 
     out = pa.BufferOutputStream()
-    with pa.ipc.new_stream(out, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+    # The least that is compressed takes ten times as long as writing a few rows, and is larger.
+    compression = "zstd" if table.nbytes > _PLAIN_BYTES else None
+    with pa.ipc.new_stream(out, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as writer:
         writer.write_table(table)
     found = out.getvalue().to_pybytes()
     if len(found) > _MOST_BYTES:

@@ -43,6 +43,10 @@ class LookedUp:
         import pyarrow as pa
 
         keys, known = _keys(target), self._known.get(question)
+        if known is None and target.num_rows == 1:
+            found = ask(target.set_column(0, TAG, pa.array([0], pa.int64())))
+            self._known[question] = _Known(keys, found)
+            return found.set_column(0, TAG, target.column(0).take(pa.array(np.zeros(found.num_rows, np.int64))))
         first = 0 if known is None else known.keys.num_rows
         own, asked, many = KeyIndex(keys.slice(0, 0) if known is None else known.keys, signs=True).numbered(keys)
         numbers = np.full(many, -1)
