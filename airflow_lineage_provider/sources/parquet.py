@@ -75,7 +75,9 @@ def _by_file(keys: pa.Table) -> Iterator[tuple[int, Positions]]:
 def _path(source: Source, files: Mapping[str, str], file_hash: int) -> Path:
     recorded = files.get(str(file_hash))
     if recorded is None:
-        raise SourceUnavailable(f"{source.relation.name}: the run's record names no file for a row that it stored")
+        raise SourceUnavailable(
+            f"{source.relation.name}: a row is in a file that the run's record does not name: its files have been written again since"
+        )
     return local_path(source, recorded)
 
 
