@@ -101,6 +101,18 @@ def test_a_cell_of_no_axes_that_an_answer_does_not_lead_to_has_none() -> None:
         assert told(found, "cells", influence=False) == {(*index, wanted[at][0][0]) for at, index in enumerate(np.ndindex(found.shape))}
 
 
+@pytest.mark.parametrize("axis", [0, -1])
+def test_an_axis_that_numpy_takes_of_an_array_of_no_axes(axis: int) -> None:
+    one = np.array(3.0)
+    functions: tuple[Any, ...] = (np.sum, np.max, np.any, np.ptp, np.nansum, np.argmax, np.cumsum, np.count_nonzero, np.argsort)
+    for function in functions:
+        found, wanted = function(arrays.source("one", one), axis=axis), function(one, axis=axis)
+        assert (found.shape, found.values.tolist()) == (np.shape(wanted), wanted.tolist()), function
+        assert arrays.trace(found, (slice(None),) * found.ndim, to="one").cells.count == 1, function
+    summed: Any = np.add.reduce(arrays.source("one", one), axis=axis)
+    assert summed.values == 3
+
+
 def test_an_order_in_memory_is_that_of_the_values() -> None:
     laid: list[Callable[[Any], Any]] = [
         lambda a: a, lambda a: a.T, lambda a: a[::-1], lambda a: a.T[1:], lambda a: a.reshape(3, 2, 2).transpose(1, 0, 2),

@@ -34,7 +34,8 @@ def _places(call: Call) -> Any:
     array = _array(call)
     found = np.asarray(call.result())
     axis = call.get("axis", -1)
-    return made(call.name, found, [all_to_all(array, found.shape) if axis is None else across(array, found.shape, axis)])
+    is_flat = axis is None or not array.ndim
+    return made(call.name, found, [all_to_all(array, found.shape) if is_flat else across(array, found.shape, axis)])
 
 
 def _trimmed(call: Call) -> Any:

@@ -43,8 +43,8 @@ def across(array: Tracked, output: Shape, axes: Any, guarantee: str = "superset"
 
 
 def along(axes: Any, rank: int) -> tuple[int, ...]:
-    """An ``axis`` of numpy's functions as positions: one, several, or None for all."""
-    if axes is None:
+    """An ``axis`` of numpy's functions as positions: one, several, or None for all. Of no axes numpy takes 0 and -1 for none."""
+    if axes is None or not rank:
         return tuple(range(rank))
     return tuple(operator.index(one) % rank for one in (axes if isinstance(axes, Sequence) else [axes]))
 
@@ -80,8 +80,9 @@ def scanned(array: Tracked, axis: Any, counts: Any = True, *, influence: bool = 
 
     :param counts: as of `reduced`.
     """
-    shape = array.shape if axis is not None else (array.size,)
-    relation = rules.scan(shape, 0 if axis is None else along(axis, array.ndim)[0])
-    if axis is None and array.ndim != 1:
+    is_flat = axis is None or not array.ndim
+    shape = (array.size,) if is_flat else array.shape
+    relation = rules.scan(shape, 0 if is_flat else along(axis, array.ndim)[0])
+    if is_flat and array.ndim != 1:
         relation = compose(relation, rules.reshape(array.shape, shape))
     return ruled(array, relation if counts is True else compose(relation, only(counts, array.shape)), influence=influence)
