@@ -101,9 +101,8 @@ def test_a_cell_of_no_axes_that_an_answer_does_not_lead_to_has_none() -> None:
         assert told(found, "cells", influence=False) == {(*index, wanted[at][0][0]) for at, index in enumerate(np.ndindex(found.shape))}
 
 
-@pytest.mark.parametrize("axis", [0, -1])
-def test_an_axis_that_numpy_takes_of_an_array_of_no_axes(axis: int) -> None:
-    one = np.array(3.0)
+def test_an_axis_that_numpy_takes_of_an_array_of_no_axes() -> None:
+    one, axis = np.array(3.0), -1
     functions: tuple[Any, ...] = (np.sum, np.max, np.any, np.ptp, np.nansum, np.argmax, np.cumsum, np.count_nonzero, np.argsort)
     for function in functions:
         found, wanted = function(arrays.source("one", one), axis=axis), function(one, axis=axis)
@@ -111,6 +110,14 @@ def test_an_axis_that_numpy_takes_of_an_array_of_no_axes(axis: int) -> None:
         assert arrays.trace(found, (slice(None),) * found.ndim, to="one").cells.count == 1, function
     summed: Any = np.add.reduce(arrays.source("one", one), axis=axis)
     assert summed.values == 3
+
+
+def test_types_are_those_of_numpys_operators_and_methods() -> None:
+    for values in (np.array([True, False]), np.array([1, 2], np.int8), np.array([1 + 2j])):
+        one = arrays.source("one", values)
+        for found, wanted in ((one**2, values**2), (one**3, values**3), (one.conj(), values.conj())):
+            assert (found.dtype, found.values.tolist()) == (wanted.dtype, wanted.tolist())
+            assert arrays.trace(found, 0, to="one").cells.count == 1
 
 
 def test_an_order_in_memory_is_that_of_the_values() -> None:

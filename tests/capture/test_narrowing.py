@@ -34,19 +34,16 @@ def test_values_stand_for_the_columns_that_they_are_of_alone(by: list[str], cond
     assert (None if found is None else found.tolist()) == wanted
 
 
-@pytest.mark.parametrize(
-    ("conditions", "wanted", "left"),
-    [
+def test_conditions_that_are_about_the_values_are_told_from_others() -> None:
+    by, values, params = ["mode", "kind"], pa.table({"mode": ["x", "y", "y", None], "kind": [1, 0, 2, 3]}), {"mode": "y"}
+    cases: list[tuple[list[str], str, list[str]]] = [
         (["mode = :mode", "kind > 0"], "mode = :mode AND kind > 0", []),
         (["mode = :mode", "elsewhere = 1"], "mode = :mode", ["elsewhere = 1"]),
         (["elsewhere = 1"], "true", ["elsewhere = 1"]),
         ([], "true", []),
-    ],
-)
-def test_conditions_that_are_about_the_values_are_told_from_others(conditions: list[str], wanted: str, left: list[str]) -> None:
-    by, values = ["mode", "kind"], pa.table({"mode": ["x", "y", "y", None], "kind": [1, 0, 2, 3]})
-    params = {"mode": "y"}
-    expected = holds(wanted, by, values, params, "")
-    assert expected is not None
-    there, others = holding(conditions, by, values, params, "")
-    assert (there.tolist(), others) == (expected.tolist(), left)
+    ]
+    for conditions, wanted, left in cases:
+        expected = holds(wanted, by, values, params, "")
+        assert expected is not None
+        there, others = holding(conditions, by, values, params, "")
+        assert (there.tolist(), others) == (expected.tolist(), left), conditions

@@ -118,7 +118,7 @@ WRITES: dict[str, tuple[Write, tuple[str, str, str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", sampled(WRITES, 2))
+@pytest.mark.parametrize("name", sampled(WRITES, 3))
 def test_every_writer_writes_what_it_wrote_and_is_recorded(
     lineage: Lineage, spark: SparkSession, judged: DataFrame, tmp_path: Path, tables: str, name: str
 ) -> None:

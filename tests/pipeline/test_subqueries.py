@@ -14,6 +14,7 @@ from airflow_lineage_provider import Capture, CaptureTable, Lineage, Run
 from airflow_lineage_provider.errors import InvalidCapture, InvalidOption, NotCaptured
 from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.words import Difference, Subqueries
+from tests.in_turn import sampled
 from tests.pipeline.small_files import views
 
 pytestmark = pytest.mark.spark
@@ -128,7 +129,7 @@ def test_what_stands_behind_a_row(lineage: Lineage, name: str) -> None:
         assert behind(run, target, subqueries=other) == wanted[other]
 
 
-@pytest.mark.parametrize("name", SIDES)
+@pytest.mark.parametrize("name", sampled(SIDES, 2))
 def test_rows_of_right_sides_stand_behind_on_request(lineage: Lineage, store: Store, name: str) -> None:
     text, target, left, sides = SIDES[name]
     run = lineage.run(text, name="right sides", strategy="full_materialization" if name == "of groups" else "function_materialization")

@@ -51,7 +51,7 @@ _FORMATS = [*(("parquet", kind) for kind in KEY_ROWS), *((form, kind) for kind, 
 FORMATS = [one for one in _FORMATS if one != ("json key", "interval")]
 
 
-@pytest.mark.parametrize(("format", "kind"), sampled(FORMATS, 6))
+@pytest.mark.parametrize(("format", "kind"), sampled(FORMATS, 8))
 def test_groups_of_every_type(lineage: Lineage, spark: SparkSession, tmp_path: Path, kind: str, format: str) -> None:
     type_text, values, _ = KEY_ROWS[kind]
     plain = {"decimal", "ntz", "timestamp", "date", "collated"}

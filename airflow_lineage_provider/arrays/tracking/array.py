@@ -22,6 +22,8 @@ Values = npt.NDArray[Any]
 
 WAYS_OUT = "take its .values (their lineage ends there), or say what stands behind the result: arrays.apply(function, x, lineage=…)"
 
+_SQUARE = 2
+
 KINDS = "biufcmMSU"
 """Kinds of types whose cells are values: not objects, and no records."""
 
@@ -104,6 +106,10 @@ class Tracked(Followed, NDArrayOperatorsMixin):
         if not self.ndim:
             raise TypeError("iteration over a tracked array of no axes")
         return (self[at] for at in range(len(self)))
+
+    def __pow__(self, other: Any) -> Any:
+        """As numpy's, which squares: of truth values that has another type."""
+        return np.square(self) if isinstance(other, int) and other == _SQUARE else super().__pow__(other)
 
     def __getitem__(self, index: Any) -> Any:
         return self.operations.indexed(self, index)

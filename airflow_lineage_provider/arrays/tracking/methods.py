@@ -53,8 +53,12 @@ def _copy(array: Tracked, order: Any = "C") -> Any:
     return np.copy(array, order)
 
 
+def _conjugate(array: Tracked) -> Any:
+    return np.conjugate(array) if array.dtype.kind in "cO" else array
+
+
 METHODS: Mapping[str, Callable[..., Any]] = {
     **{name: getattr(np, name) for name in _AS_FUNCTION},
     "reshape": _reshape, "transpose": _transpose, "astype": _astype, "flatten": _flatten, "copy": _copy,
-    "conj": np.conjugate, "conjugate": np.conjugate,
+    "conj": _conjugate, "conjugate": _conjugate,
 }  # fmt: skip

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.recorded_run import Run
 from tests.answers import guarantees_of, links_of
+from tests.in_turn import sampled
 from tests.pipeline.across.small_runs import sources, sql
 
 pytestmark = pytest.mark.spark
@@ -61,7 +62,7 @@ def test_an_output_that_was_overwritten_since_is_not_what_was_read(lineage: Line
         assert {one.guarantee.level for one in b.backward(f"client = '{client}'", across=True).values()} == {"unavailable"}
 
 
-@pytest.mark.parametrize("form", ["json", "csv"])
+@pytest.mark.parametrize("form", sampled(["csv", "json"]))
 def test_rows_that_somebody_else_wrote_beside_them(lineage: Lineage, tables: Path, spark: SparkSession, form: str) -> None:
     """No file says whose a row is: one that is like a run's is traced, and is shown as what it may be besides."""
     out = str(tables / "o")
