@@ -47,7 +47,7 @@ class Runs:
 
     def _record(self, run_id: str, plan: RecordedPlan) -> Any:
         inputs = tuple(RecordedInput(leaf=0, name="t", identity=IDENTITY, version=one.version) for one in plan.sources.values())
-        return SimpleNamespace(id=run_id, status="complete", plan=plan_text(plan), inputs=inputs, segments=())
+        return SimpleNamespace(id=run_id, status="complete", plan=plan_text(plan), inputs=inputs, segments=(), output=None)
 
     def run(self, run_id: str) -> Any:
         self.asked.append(run_id)
