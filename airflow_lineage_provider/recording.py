@@ -174,7 +174,7 @@ def read(record: RunRecord, plan: str | None = None) -> RecordedPlan:
         plan=segmented,
         materialized={one.segment: one for one in record.segments},
         sources=sources,
-        written_with={} if record.output is None else record.output.options,
+        written_with=(record.output and record.output.options) or {},
     )
 
 

@@ -70,8 +70,8 @@ class RecordedOutput:
         did not record it.
     :ivar table: of a catalog's table the name with its catalog and database, as who reads it has it; None where nobody knows it, and of
         runs of releases that did not record it. :ivar location: its folder, where it has one.
-    :ivar options: with which of its writer's options (their names in small letters) values became text, or rows files' lines; none of
-        runs of releases that did not record them.
+    :ivar options: with which of its writer's options (their names in small letters) values became text, or rows files' lines; None
+        where it had none of these, and of runs of releases that did not record them.
     """
 
     kind: RecordedKind
@@ -82,7 +82,7 @@ class RecordedOutput:
     database: str | None = None
     table: str | None = None
     location: str | None = None
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -91,7 +91,7 @@ class GivenOutput:
             mode=given.mode,
             version=version,
             database=database or None,
-            options={name.lower(): value for name, value in given.options.items() if name.lower() in WRITTEN_TEXTS},
+            options={name.lower(): value for name, value in given.options.items() if name.lower() in WRITTEN_TEXTS} or None,
         )
 
     def _described(self, frame: DataFrame) -> DataFrame:

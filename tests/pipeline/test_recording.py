@@ -133,7 +133,7 @@ def test_every_writer_writes_what_it_wrote_and_is_recorded(
     output = run.record.output
     assert output is not None
     assert (output.kind, output.format, output.mode) == expected
-    assert output.options == {"csv": {"header": "true", "sep": ";"}, "DIRECTORY": {"sep": ";"}}.get(name, {})
+    assert output.options == {"csv": {"header": "true", "sep": ";"}, "DIRECTORY": {"sep": ";"}}.get(name)
     assert run.summary.rows == 5
     assert _found(spark, tmp_path / "recorded", f"{tables}_recorded") == _found(spark, tmp_path / "plain", f"{tables}_plain")
 
