@@ -13,7 +13,7 @@ from airflow_lineage_provider.recording import empty_rows, tables_of
 from airflow_lineage_provider.sources.duckdb_connection import name as quoted
 from airflow_lineage_provider.sources.duckdb_query import selected
 from airflow_lineage_provider.sql.asked_sql import named_expression
-from airflow_lineage_provider.sql.conditions import implies, meaning, parts
+from airflow_lineage_provider.sql.conditions import implies, meaning, parts_beyond
 from airflow_lineage_provider.sql.measures import Measure, kept_parts, measure_of, measures_of
 from airflow_lineage_provider.tracing.python_guarantees import opaque
 from airflow_lineage_provider.tracing.trace import INDEX
@@ -62,9 +62,8 @@ class AskedCube:
         where = next((one.where for one in captured.index.classes if one.leaf == cube.leaf), "")
         if where and not (self.condition and implies(self.condition, where)):
             return None
-        known = {meaning(one) for one in parts(where)} if where else set()
         found = captured.cells(cube, numbers)
-        asked = [part for part in (parts(self.condition) if self.condition else ()) if meaning(part) not in known]
+        asked = parts_beyond(self.condition, where)
         if not asked:
             return found
         if not cube.by:

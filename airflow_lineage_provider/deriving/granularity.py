@@ -15,7 +15,7 @@ from airflow_lineage_provider.plan.guarantees import weakest
 from airflow_lineage_provider.recording import empty_rows, tables_of
 from airflow_lineage_provider.sources.duckdb_connection import name as quoted
 from airflow_lineage_provider.sql.asked_sql import named_expression
-from airflow_lineage_provider.sql.conditions import implies, meaning, parts
+from airflow_lineage_provider.sql.conditions import implies, parts_beyond
 from airflow_lineage_provider.sql.measures import is_of_values
 from airflow_lineage_provider.tracing.python_guarantees import opaque
 from airflow_lineage_provider.tracing.trace import INDEX
@@ -83,8 +83,7 @@ class AskedValues:
         """For which of all values the condition holds; None: it is not about them alone, or about rows that were left out."""
         where = one.kept.where
         implied = bool(where and self.condition and implies(self.condition, where))
-        known = {meaning(part) for part in parts(where)} if implied else set()
-        asked = [part for part in (parts(self.condition) if self.condition else ()) if meaning(part) not in known]
+        asked = parts_beyond(self.condition, where if implied else "")
         held, left = holding(asked, one.kept.granularity or (), one.values, self.params, zone)
         if left:
             return None

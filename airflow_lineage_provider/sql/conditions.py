@@ -76,6 +76,18 @@ def implies(condition: str, other: str) -> bool:
     return {meaning(one) for one in parts(other)} <= {meaning(one) for one in parts(condition)}
 
 
+def parts_beyond(condition: str, other: str) -> tuple[str, ...]:
+    """The parts of a condition that another one (empty: none) does not have among its own.
+
+    >>> parts_beyond("a > 0 AND b = 'x'", "A > 0"), parts_beyond("a > 0", "")
+    (("b = 'x'",), ('a > 0',))
+
+    :raises UnbalancedSql: one cannot be read.
+    """
+    known = {meaning(one) for one in parts(other)}
+    return tuple(one for one in parts(condition) if meaning(one) not in known)
+
+
 def is_of_each_row(text: str) -> bool:
     """Whether a text is about single rows, as far as its words tell: it has no query of its own, no window, and is not about all columns.
 

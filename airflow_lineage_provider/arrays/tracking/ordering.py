@@ -13,7 +13,7 @@ from airflow_lineage_provider.arrays.tracking.array import Tracked, made
 from airflow_lineage_provider.arrays.tracking.call import Call, Rule
 from airflow_lineage_provider.arrays.tracking.matching import matched
 from airflow_lineage_provider.arrays.tracking.moving import moved_operands
-from airflow_lineage_provider.arrays.tracking.relations import across, all_to_all, along, ruled
+from airflow_lineage_provider.arrays.tracking.relations import across, all_to_all, along, is_flat, ruled
 
 
 def _ordered(call: Call) -> Any:
@@ -34,8 +34,7 @@ def _places(call: Call) -> Any:
     array = _array(call)
     found = np.asarray(call.result())
     axis = call.get("axis", -1)
-    is_flat = axis is None or not array.ndim
-    return made(call.name, found, [all_to_all(array, found.shape) if is_flat else across(array, found.shape, axis)])
+    return made(call.name, found, [all_to_all(array, found.shape) if is_flat(array, axis) else across(array, found.shape, axis)])
 
 
 def _trimmed(call: Call) -> Any:

@@ -49,6 +49,11 @@ def along(axes: Any, rank: int) -> tuple[int, ...]:
     return tuple(operator.index(one) % rank for one in (axes if isinstance(axes, Sequence) else [axes]))
 
 
+def is_flat(array: Tracked, axis: Any) -> bool:
+    """Whether numpy takes the array as one of one axis: none is given, or it has none (`along`)."""
+    return axis is None or not array.ndim
+
+
 def reduced(
     array: Tracked, axes: Any, keepdims: Any, output: Shape, counts: Any = True, guarantee: str = "exact", *, influence: bool = False
 ) -> Operand:
@@ -80,9 +85,9 @@ def scanned(array: Tracked, axis: Any, counts: Any = True, *, influence: bool = 
 
     :param counts: as of `reduced`.
     """
-    is_flat = axis is None or not array.ndim
-    shape = (array.size,) if is_flat else array.shape
-    relation = rules.scan(shape, 0 if is_flat else along(axis, array.ndim)[0])
-    if is_flat and array.ndim != 1:
+    flat = is_flat(array, axis)
+    shape = (array.size,) if flat else array.shape
+    relation = rules.scan(shape, 0 if flat else along(axis, array.ndim)[0])
+    if flat and array.ndim != 1:
         relation = compose(relation, rules.reshape(array.shape, shape))
     return ruled(array, relation if counts is True else compose(relation, only(counts, array.shape)), influence=influence)

@@ -115,13 +115,13 @@ def as_read(source: Source, found: Mapping[str, Attribute], zone: str, written_w
     options = {key.lower(): value for key, value in source.relation.options}
     form = _FORMS.get(source.relation.format.lower(), "typed")
     as_written = all(options.get(name) == value for name, value in written_with.items() if name not in _FORMATS_TOLD)
+    of_texts = {**{name: value for name, value in written_with.items() if name in _FORMATS_TOLD}, **options}
     made = {}
     for name, attribute in found.items():
         is_folder = name.lower() in partitions
         if not (is_folder or form == "typed" or as_written):
             continue
-        given = options if is_folder else {**{key: value for key, value in written_with.items() if key in _FORMATS_TOLD}, **options}
-        pair = _Pair(attribute, types[name].type, "folder" if is_folder else form, given, zone)
+        pair = _Pair(attribute, types[name].type, *(("folder", options) if is_folder else (form, of_texts)), zone)
         how = pair.of_one_type() if pair.form == "typed" else pair.of_texts()
         if how is not None:
             made[name] = how

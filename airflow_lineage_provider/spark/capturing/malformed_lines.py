@@ -6,7 +6,7 @@ pipeline reads is left out, or has a value for it (the column of corrupt records
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.errors import UnsupportedOperator
@@ -33,8 +33,7 @@ def refuse_other_lines(df: DataFrame, sources: Iterable[Source], conf: dict[str,
         return
     for scan in _scans(df._jdf.queryExecution().executedPlan()):
         relation = scan.relation()
-        options = {name.lower(): value for name, value in scala_map(df.sparkSession, relation.options()).items()}
-        drops, column = options.get("mode", "").upper() == "DROPMALFORMED", options.get(_CORRUPT, corrupt).lower()
+        drops, column = _told_by(scala_map(df.sparkSession, relation.options()), corrupt)
         every = [str(name) for name in relation.dataSchema().fieldNames()]
         read = {str(name).lower() for name in scan.requiredSchema().fieldNames()}
         left = [name for name in every if name.lower() not in read and name.lower() != column]
@@ -50,12 +49,16 @@ def refuse_other_lines(df: DataFrame, sources: Iterable[Source], conf: dict[str,
 def _hangs_on_columns(source: Source, corrupt: str) -> bool:
     """Whether it may; of a catalog's table only the catalog knows the options."""
     relation = source.relation
-    options = {name.lower(): value for name, value in relation.options}
-    drops = options.get("mode", "").upper() == "DROPMALFORMED"
-    column = options.get(_CORRUPT, corrupt).lower()
+    drops, column = _told_by(dict(relation.options), corrupt)
     return relation.format.lower() in _OF_LINES and (
         relation.kind == "table" or drops or column in {name.lower() for name in source.columns}
     )
+
+
+def _told_by(options: Mapping[str, str], corrupt: str) -> tuple[bool, str]:
+    """Whether a reader with these options drops malformed lines, and its column of corrupt records, in small letters."""
+    lowered = {name.lower(): value for name, value in options.items()}
+    return lowered.get("mode", "").upper() == "DROPMALFORMED", lowered.get(_CORRUPT, corrupt).lower()
 
 
 def _scans(plan: JavaObject) -> Iterator[JavaObject]:

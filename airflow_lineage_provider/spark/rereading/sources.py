@@ -179,9 +179,9 @@ def version_of(
         read = file_listing.listed(spark, index)
         # Where a listing of the roots does not give what Spark reads (reader options), new files cannot be told.
         complete = file_listing.list_roots(spark, relation) == read
-        told = told_partitions(spark, node) if relation.partition_columns and relation.kind == "table" else None
-        where = partitions_digest(told) if told is not None and not relation.partitions_in_folders else None
-        return replace(files_version(read, complete=complete), partitions=where)
+        elsewhere = relation.kind == "table" and relation.partition_columns and not relation.partitions_in_folders
+        told = told_partitions(spark, node) if elsewhere else None
+        return replace(files_version(read, complete=complete), partitions=None if told is None else partitions_digest(told))
     if relation.kind == "jdbc":
         return jdbc.rows_version(spark, scala_map(spark, node.relation().jdbcOptions().parameters().originalMap()), is_output)
     if relation.kind == "table":
